@@ -1,0 +1,51 @@
+/* common/entry.h: a DAWNBench entry as both programs write it: NAME.json and NAME.tsv. What the files may
+ * contain and how they are judged is server/intake; the field names and their types stand here once.
+ * Ownership: struct entry borrows all text. Threads: pure, any thread. */
+#ifndef DAYBREAK_COMMON_ENTRY_H
+#define DAYBREAK_COMMON_ENTRY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "common/str.h"
+#include "common/task.h"
+
+#define ENTRY_VERSION        "v1.0"
+#define ENTRY_FILE_BYTES_MAX 65536
+#define ENTRY_NAME_BYTES_MAX 128
+
+enum entry_type { ENTRY_TEXT, ENTRY_NUMBER, ENTRY_DATE, ENTRY_OBJECT, ENTRY_URL, ENTRY_BOOL };
+
+struct entry_field {
+    const char *name;
+    enum entry_type type;
+    bool train, inference;                   /* the phases that know it */
+    bool train_required, inference_required; /* the phases that need it */
+    const char *help;                        /* one line, for /docs/format and hints */
+};
+extern const struct entry_field entry_fields[]; /* the metric field is the task's and not in here */
+extern const size_t entry_field_count;
+
+struct entry_epoch {
+    double epoch; /* the label: epochs trained so far */
+    int64_t official_ns;
+    int64_t correct, total;
+};
+
+struct entry {
+    const struct task *task;
+    const char *author, *author_email, *framework, *code_url, *model, *hardware;
+    const char *timestamp;         /* yyyy-mm-dd */
+    const char *cost_usd_per_hour; /* decimal text; NULL: none */
+    const json_t *misc;            /* object; NULL: none */
+};
+
+/* The JSON file, two-space indented with a final line feed. Needs a training task. */
+enum status entry_append_json(struct buf *out, const struct entry *entry, struct error *err);
+/* The TSV file: hours with 9 decimals, accuracy in the task's unit with 4 (percent) or 6 decimals. */
+enum status entry_append_tsv(struct buf *out, const struct task *task,
+                             const struct entry_epoch *epochs, size_t count, struct error *err);
+
+#endif

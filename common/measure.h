@@ -1,0 +1,31 @@
+/* common/measure.h: the formulas of measures.md that both programs need. Pure; no allocation.
+ * Source: Coleman et al., arXiv 1806.01427, unless said. Threads: any. */
+#ifndef DAYBREAK_COMMON_MEASURE_H
+#define DAYBREAK_COMMON_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* correct of total meets a target given in percent: 100 * correct >= target * total, exactly, with the
+ * target as an integer of 1e-6 percent. 0 <= correct <= total, total > 0. */
+bool measure_count_meets(int64_t correct, int64_t total, int64_t target_e6);
+
+/* Official time (protocol.md, The clock): max(wall - left out, 2/3 wall), rounded down to ns.
+ * 0 <= left_out_ns <= wall_ns. */
+int64_t measure_official_ns(int64_t wall_ns, int64_t left_out_ns);
+
+/* Mean, sample deviation (n - 1; 0 when n < 2) and CV = deviation / mean (0 when the mean is 0). */
+struct measure_spread {
+    size_t count;
+    double mean, deviation, cv;
+};
+struct measure_spread measure_spread(const double *values, size_t count);
+
+/* Median, the mean of the two middle ones when count is even. Reorders values. count > 0. */
+int64_t measure_median(int64_t *values, size_t count);
+
+/* Wilson's 95 % score interval for `hits` of `count` (Wilson 1927). count > 0. */
+void measure_wilson(size_t hits, size_t count, double *low, double *high);
+
+#endif
