@@ -1,0 +1,86 @@
+/* server/rank/board.h: orders the entries of one task for a board. The only place that knows how: value, then
+ * date, then name; equal values share a place (design.md, Numbers). Knows no SQL, HTTP or clock.
+ * Ownership: borrows the entries and their texts; results live in the caller's arena. Threads: pure, any. */
+#ifndef DAYBREAK_SERVER_RANK_BOARD_H
+#define DAYBREAK_SERVER_RANK_BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/arena.h"
+#include "common/status.h"
+#include "common/str.h"
+#include "common/task.h"
+
+#define BOARD_ENTRIES_MAX 100000
+
+enum board_by { BOARD_TIME, BOARD_COST, BOARD_LATENCY, BOARD_INFERENCE_COST, BOARD_ENERGY };
+
+/* One entry as a board shows it. Optional numbers have a has_ flag, optional texts are NULL. */
+struct board_entry {
+    int64_t entry;    /* id */
+    const char *name; /* the file's name without its ending; the last tie-break */
+    bool has_run;
+    int64_t run; /* id of the run that is shown (the median one) */
+    const char *model, *author, *hardware, *framework;
+    int64_t date_days; /* of acceptance; history: the claimed one */
+    bool has_epoch;
+    double epoch; /* label of the crossing */
+    bool has_tta, has_wall, has_latency, has_cost, has_energy;
+    int64_t tta_ns, wall_ns, latency_ns;
+    int64_t cost_pico;
+    int64_t energy_uj;        /* microjoules */
+    const char *latency_text; /* exact decimal, ms; NULL: print the integer */
+    const char *cost_text;    /* exact decimal, USD; NULL: print the integer */
+    bool has_accuracy;
+    double accuracy; /* in the unit of the entry's file */
+    bool has_views, has_devices, has_n, has_cv;
+    int64_t views, devices;
+    const char *cloud; /* "aws"; NULL: unknown */
+    const char *tier;  /* "reported", "witnessed", "reproduced" */
+    int64_t n;         /* runs */
+    double cv;
+    /* Why it cannot be ranked although it is there ("withdrawn", "the target was not reached", ...);
+     * NULL: it is ranked wherever it has the board's value. */
+    const char *not_ranked_reason;
+};
+
+struct board_item {
+    const struct board_entry *row;
+    size_t place; /* 1, 2, 2, 4 */
+    bool tied;    /* shares its place */
+};
+struct board_missing {
+    const struct board_entry *row;
+    const char *reason; /* a sentence's end: "no costPerHour was given" */
+};
+
+struct board {
+    const struct task *task;
+    enum board_by by;
+    struct board_item *items;
+    size_t item_count;
+    struct board_missing *not_ranked; /* by name */
+    size_t not_ranked_count;
+};
+
+/* "time", "cost", "latency", "inference-cost", "energy"; false: not one of them. */
+bool board_by_parse(struct str text, enum board_by *by);
+const char *board_by_name(enum board_by by);
+const char *board_by_unit(enum board_by by); /* "s", "USD", "ms", "J" */
+/* Whether the task has such a board: time, cost and energy for training; latency and inference-cost for
+ * inference. */
+bool board_by_fits(enum board_by by, const struct task *task);
+/* The value that a board orders by; false: the entry has none. */
+bool board_value(const struct board_entry *entry, enum board_by by, int64_t *value);
+
+/* ST_INVALID: the task has no such board; ST_LIMIT: above BOARD_ENTRIES_MAX; ST_NO_MEMORY. */
+enum status board_build(const struct task *task, enum board_by by,
+                        const struct board_entry *entries, size_t count, struct arena *arena,
+                        struct board *board, struct error *err);
+
+/* The place that a further entry of this value would take: one more than the entries that are better. */
+size_t board_place_of(const struct board *board, int64_t value);
+
+#endif
