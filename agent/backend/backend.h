@@ -102,6 +102,8 @@ struct backend_ops {
     enum status (*alloc)(struct backend *backend, uint64_t bytes, struct memory **memory,
                          struct error *err); /* zeroed, first touched by the worker threads */
     void (*release)(struct backend *backend, struct memory *memory); /* accepts NULL */
+    /* The memory as the host may address it; the pointer is NULL where devices have their own. */
+    void *(*host)(struct memory *memory);
     void (*write)(struct backend *backend, struct memory *memory, uint64_t at, const void *from,
                   uint64_t bytes);
     void (*read)(struct backend *backend, struct memory *memory, uint64_t at, void *to,
