@@ -4,10 +4,10 @@
 #ifndef DAYBREAK_COMMON_ENTRY_H
 #define DAYBREAK_COMMON_ENTRY_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/json.h"
 #include "common/status.h"
 #include "common/str.h"
 #include "common/task.h"
