@@ -1,0 +1,16 @@
+/* server/embedded.h: files of schema/ and web/ that the build put into the server (common/embed.h).
+ * Immutable. Threads: any. */
+#ifndef DAYBREAK_SERVER_EMBEDDED_H
+#define DAYBREAK_SERVER_EMBEDDED_H
+
+#include "common/embed.h"
+
+/* "schema/migrations/NNNN_what.sql" in order of number, then "schema/openapi.json". */
+extern const struct embedded_file embedded_schema[];
+extern const size_t embedded_schema_count;
+
+/* "web/assets/NAME", and Chart.js as "web/assets/chart.js". */
+extern const struct embedded_file embedded_web[];
+extern const size_t embedded_web_count;
+
+#endif

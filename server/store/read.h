@@ -1,0 +1,90 @@
+/* server/store/read.h: every way to read what is stored, each on the thread's own reader (store.h).
+ * Ownership: results live in the caller's arena. Threads: the reader's. Errors: ST_NOT_FOUND for a single
+ * record that is not there, ST_TIMEOUT beyond the work limit, ST_NO_MEMORY, ST_INTERNAL. */
+#ifndef DAYBREAK_SERVER_STORE_READ_H
+#define DAYBREAK_SERVER_STORE_READ_H
+
+#include "common/arena.h"
+#include "common/status.h"
+#include "common/str.h"
+#include "server/store/records.h"
+#include "server/store/store.h"
+
+/* Whose token this is. ST_UNAUTHENTICATED with err->code "token-malformed", "token-unknown" (no such token, or
+ * another secret: which, is not said), "token-expired" (the date is in detail), "token-revoked". */
+enum status store_authenticate(struct store_reader *reader, struct arena *arena, struct str text,
+                               int64_t now_ms, struct principal *principal, struct error *err);
+enum status store_list_tokens(struct store_reader *reader, struct arena *arena,
+                              struct token_record **rows, size_t *count, struct error *err);
+
+/* All entries of a task with what a board shows, ranked or not, by id; their reasons stand in `reason`. */
+enum status store_list_entries(struct store_reader *reader, struct arena *arena, struct str task,
+                               struct entry_record **rows, size_t *count, struct error *err);
+enum status store_get_entry(struct store_reader *reader, struct arena *arena, int64_t id,
+                            struct entry_record *entry, struct error *err);
+/* By task and name, among those that hold the name. */
+enum status store_find_entry(struct store_reader *reader, struct arena *arena, struct str task,
+                             struct str name, struct entry_record *entry, struct error *err);
+/* The latest entries of all tasks that became accepted, newest first. */
+enum status store_list_latest_entries(struct store_reader *reader, struct arena *arena, int limit,
+                                      struct entry_record **rows, size_t *count, struct error *err);
+
+enum status store_list_runs(struct store_reader *reader, struct arena *arena, int64_t entry_id,
+                            struct run_record **rows, size_t *count, struct error *err);
+/* Runs that are running or unreachable now, newest first. */
+enum status store_list_live_runs(struct store_reader *reader, struct arena *arena, int limit,
+                                 struct run_record **rows, size_t *count, struct error *err);
+enum status store_get_run(struct store_reader *reader, struct arena *arena, int64_t id,
+                          struct run_record *run, struct error *err);
+/* Epochs of the run's current attempt with seq > after, in order, at most limit. */
+enum status store_list_epochs(struct store_reader *reader, struct arena *arena, int64_t run_id,
+                              int64_t after, int limit, struct epoch_record **rows, size_t *count,
+                              struct error *err);
+enum status store_get_epoch(struct store_reader *reader, struct arena *arena, int64_t run_id,
+                            int64_t seq, struct epoch_record *epoch, struct error *err);
+
+struct submission_filter {
+    struct str task, state, author; /* len 0: any */
+    struct opt_i64 token_id;
+    int64_t before_id; /* keyset: ids below it; 0: from the newest */
+    int limit;
+};
+/* Newest first. */
+enum status store_list_submissions(struct store_reader *reader, struct arena *arena,
+                                   const struct submission_filter *filter,
+                                   struct submission_record **rows, size_t *count,
+                                   struct error *err);
+enum status store_get_submission(struct store_reader *reader, struct arena *arena, int64_t id,
+                                 struct submission_record *submission, struct error *err);
+enum status store_get_submission_files(struct store_reader *reader, struct arena *arena, int64_t id,
+                                       struct submission_files *files, struct error *err);
+enum status store_list_submission_events(struct store_reader *reader, struct arena *arena,
+                                         int64_t id, struct submission_event_record **rows,
+                                         size_t *count, struct error *err);
+
+/* Jobs that have not ended, oldest first: the queue, then what is at work. */
+enum status store_list_queue(struct store_reader *reader, struct arena *arena, int64_t now_ms,
+                             struct job_record **rows, size_t *count, struct error *err);
+enum status store_list_entry_jobs(struct store_reader *reader, struct arena *arena,
+                                  int64_t entry_id, int64_t now_ms, struct job_record **rows,
+                                  size_t *count, struct error *err);
+enum status store_get_job(struct store_reader *reader, struct arena *arena, int64_t id,
+                          int64_t now_ms, struct job_record *job, struct error *err);
+/* By id; those revoked and those never heard of again for 30 days are left out. */
+enum status store_list_agents(struct store_reader *reader, struct arena *arena, int64_t now_ms,
+                              struct agent_record **rows, size_t *count, struct error *err);
+enum status store_get_agent(struct store_reader *reader, struct arena *arena, int64_t id,
+                            int64_t now_ms, struct agent_record *agent, struct error *err);
+
+/* Changes with id > after, in order, at most limit. *reset: the table no longer goes back to `after`. */
+enum status store_list_changes(struct store_reader *reader, struct arena *arena, int64_t after,
+                               int limit, struct change_record **rows, size_t *count, bool *reset,
+                               struct error *err);
+/* Counter of a topic for ETags: "board:TASK", "run:ID", "entry:ID", "submission:ID", "queue"; 0: never
+ * written. */
+enum status store_get_version(struct store_reader *reader, struct str topic, int64_t *version,
+                              struct error *err);
+/* For /readyz: the database answers. */
+enum status store_ping(struct store_reader *reader, struct error *err);
+
+#endif

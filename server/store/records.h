@@ -1,0 +1,161 @@
+/* server/store/records.h: what is stored, as plain structs. Read functions fill them in the caller's arena;
+ * texts are NUL-terminated; an optional text is NULL when absent, an optional number has a has_ flag.
+ * Times: *_ns durations, *_ms since 1970 UTC. Money: *_pico, 1e-12 USD. Threads: plain values. */
+#ifndef DAYBREAK_SERVER_STORE_RECORDS_H
+#define DAYBREAK_SERVER_STORE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/crypto.h"
+#include "common/str.h"
+
+#define ENTRY_RUNS_MAX       100
+#define FENCE_BYTES          24 /* an attempt's public id, with NUL */
+#define TOKEN_TEXT_BYTES_MAX 128
+#define LEASE_MS             60000
+#define HEARTBEAT_MS         15000
+#define AGENT_UNREACHABLE_MS 60000
+
+/* An optional integer. */
+struct opt_i64 {
+    bool has;
+    int64_t value;
+};
+
+enum role {
+    ROLE_SUBMITTER,
+    ROLE_REVIEWER,
+    ROLE_OPERATOR,
+    ROLE_ADMIN,
+    ROLE_AGENT_REGISTRATION,
+    ROLE_AGENT,
+    ROLE_COUNT
+};
+const char *role_name(enum role role); /* "agent-registration" */
+bool role_parse(struct str text, enum role *role);
+
+struct token_record {
+    int64_t id;
+    enum role role;
+    const char *name;
+    int64_t created_ms;
+    struct opt_i64 expires_ms, revoked_ms, used_ms;
+};
+
+/* Who asks. agent_id only with ROLE_AGENT. */
+struct principal {
+    int64_t token_id;
+    enum role role;
+    const char *name;
+    int64_t agent_id;
+};
+
+struct submission_record {
+    int64_t id;
+    const char *task, *name, *source; /* history | submission */
+    const char *state, *reason, *next, *owner;
+    bool is_final;
+    int64_t since_ms, received_ms;
+    struct opt_i64 deadline_ms; /* since_ms + what the state allows */
+    const char *claimed_date;
+    struct opt_i64 token_id, entry_id;
+    const char *author; /* of its entry, NULL without */
+    size_t entry_bytes, progress_bytes;
+    bool has_progress;
+    const char *entry_sha256, *progress_sha256; /* hex; filled by store_get_submission alone */
+};
+
+struct submission_files {
+    struct str entry, progress; /* as they were sent */
+    bool has_progress;
+};
+
+struct submission_event_record {
+    int64_t at_ms;
+    struct opt_i64 token_id;
+    const char *token_name; /* NULL: the server */
+    const char *from_state, *to_state, *reason;
+};
+
+struct entry_record {
+    int64_t id;
+    const char *task;
+    int64_t task_version;
+    const char *name, *source; /* history | submission | job */
+    struct opt_i64 submission_id, token_id, run_id;
+    const char *state, *reason; /* reason: why it is not ranked; "" when it is */
+    const char *tier;
+    const char *model, *author, *hardware, *framework, *code_url;
+    const char *claimed_date, *entry_date; /* yyyy-mm-dd */
+    struct opt_i64 accepted_ms;
+    int64_t created_ms, run_count; /* inference: 0 runs */
+    struct opt_i64 tta_ns, wall_ns, cost_pico, latency_ns, inference_cost_pico;
+    const char *tta_hours_text, *latency_ms_text, *inference_cost_text, *cost_per_hour_text;
+    const char *epoch_text, *epoch_count_text, *accuracy_text;
+    struct opt_i64 views, devices, nodes;
+    const char *device_kind, *device_model, *cloud;
+    const char *misc_json, *extra_json;
+    /* TTA of those of its runs that reached the target. */
+    const int64_t *tta_runs_ns;
+    size_t tta_run_count;
+};
+
+struct run_record {
+    int64_t id, entry_id, ordinal;
+    const char *entry_name, *task, *tier;
+    int64_t task_version;
+    const char *state; /* queued | running | unreachable | reached | missed | failed | cancelled */
+    const char *reason;
+    struct opt_i64 seed; /* only once it is disclosed */
+    struct opt_i64 started_ms, ended_ms, tta_ns, wall_ns, tta_seq;
+    const char *tta_epoch_text;
+    struct opt_i64 job_id, agent_id;
+    const char *fence, *phase, *plan, *workload, *recipe, *hardware; /* NULL: uploaded */
+    const char *cost_per_hour_text;
+    int64_t last_seq, epoch_count;
+    const char *last_value_text; /* of the last evaluation, NULL without */
+};
+
+struct epoch_record {
+    int64_t seq;
+    const char *label, *value_text;
+    int64_t official_ns;
+    struct opt_i64 wall_ns, correct, total, views;
+    bool has_loss;
+    double loss;
+    const char *extra_json;
+};
+
+struct job_record {
+    int64_t id, entry_id, run_id;
+    const char *task, *workload, *recipe, *entry_name;
+    const char *state; /* queued | leased | running | unreachable | done | failed | cancelled */
+    const char *reason, *device_kind, *tags_json;
+    int64_t created_ms, queued_ms, tries;
+    struct opt_i64 ended_ms, agent_id, position; /* position among the waiting, from 1 */
+    const char *agent_name, *fence;
+    bool takeable; /* queued: an agent heard of lately could take it */
+};
+
+struct agent_record {
+    int64_t id;
+    const char *name, *build, *device_kind, *device_model, *hardware, *framework;
+    const char *instance, *cloud, *cost_per_hour_text, *capabilities_json, *tags_json;
+    int64_t devices, protocol, registered_ms, heartbeat_ms;
+    const char *state; /* idle | busy | unreachable | draining | revoked */
+    struct opt_i64 job_id, run_id;
+    const char *fence;
+    unsigned char public_key[ED25519_KEY_BYTES];
+};
+
+struct change_record {
+    int64_t id;
+    const char *topic; /* "run:7", "board:cifar10-train", "queue" */
+    const char *kind;  /* epoch, run, board, job, agent */
+    int64_t ref;       /* epoch: its seq; the others: the id of run, entry, job, agent */
+    int64_t at_ms;
+};
+
+#endif

@@ -1,0 +1,197 @@
+/* server/store/verbs.h: every way to change what is stored. Each verb runs on the writer thread inside the
+ * command's savepoint (writer.h); `args` points to the struct named beside it. Outputs are valid on ST_OK
+ * only, unless said. Texts of args are borrowed for the command's life; output texts live in its arena.
+ * Common errors: ST_NOT_FOUND, ST_CONFLICT with err->code, ST_INVALID, ST_INTERNAL. Threads: the writer's. */
+#ifndef DAYBREAK_SERVER_STORE_VERBS_H
+#define DAYBREAK_SERVER_STORE_VERBS_H
+
+#include "common/arena.h"
+#include "common/event.h"
+#include "common/status.h"
+#include "server/store/records.h"
+#include "server/store/writer.h"
+
+/* Tokens. The secret is in `text` alone, nowhere else. */
+struct create_token {
+    enum role role;
+    struct str name;         /* 1..128 bytes of UTF-8 */
+    struct opt_i64 ttl_days; /* none: never expires */
+    int64_t id;              /* out */
+    const char *text;        /* out: dbk_<role>_<id>_<secret> */
+};
+enum status verb_create_token(struct db *db, struct arena *arena, void *args, struct error *err);
+
+struct revoke_token { /* twice is no fault */
+    int64_t id;
+};
+enum status verb_revoke_token(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* What an entry says; all texts but those marked may be NULL. */
+struct new_epoch {
+    struct str label, value_text;
+    int64_t official_ns;
+    const char *extra_json;
+};
+struct new_entry {
+    const struct task *task;
+    struct str name;                                   /* 1..ENTRY_NAME_BYTES_MAX */
+    const char *model, *author, *hardware, *framework; /* never NULL */
+    const char *code_url, *claimed_date;
+    const char *cost_per_hour_text, *accuracy_text;
+    struct opt_i64 tta_ns, cost_pico, latency_ns, inference_cost_pico;
+    const char *tta_hours_text, *epoch_text, *epoch_count_text;
+    const char *latency_ms_text, *inference_cost_text;
+    const char *misc_json, *extra_json;
+    const char *device_kind, *device_model, *cloud;
+    struct opt_i64 devices, nodes;
+    const struct new_epoch *epochs;     /* training: the progress file, in order */
+    size_t epoch_count, crossing_index; /* of the first that meets the target, with tta_ns.has */
+};
+
+/* A submission and its entry, accepted at once where the task's review is none. ST_CONFLICT "duplicate": the
+ * same files were sent before; "name-taken": the task has that name; other_id is then filled. */
+struct submit {
+    const struct new_entry *entry;
+    struct submission_files files;
+    int64_t token_id;
+    int64_t submission_id, entry_id; /* out */
+    struct opt_i64 run_id;           /* out */
+    struct opt_i64 other_id; /* out on ST_CONFLICT: the submission that is there, if it is one */
+};
+enum status verb_submit(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* The same as accepted history, by the claimed date. One that is there (task and name) is left alone. */
+struct import_entry {
+    const struct new_entry *entry;
+    struct submission_files files;
+    int64_t entry_id; /* out */
+    bool known;       /* out: it was there */
+};
+enum status verb_import_entry(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* One entry of n runs and their jobs; named <workload>-<first job's id>. */
+struct create_jobs {
+    const struct task *task;
+    struct str workload, recipe; /* recipe: of the task */
+    int seeds;                   /* 1..ENTRY_RUNS_MAX */
+    struct str author;           /* the token's name */
+    int64_t token_id;
+    const char *device_kind; /* wanted; NULL: any */
+    const char *tags_json;   /* array of text that an agent must have; NULL: none */
+    int64_t entry_id;        /* out, as the rest */
+    const char *entry_name;
+    int64_t *job_ids, *run_ids; /* `seeds` of each */
+};
+enum status verb_create_jobs(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* A queued job ends at once; a leased one when its agent heard of it by heartbeat. Twice is no fault;
+ * ST_CONFLICT "job-ended": it has ended otherwise. */
+struct cancel_job {
+    int64_t job_id;
+};
+enum status verb_cancel_job(struct db *db, struct arena *arena, void *args, struct error *err);
+
+struct register_agent {
+    struct str name;
+    unsigned char public_key[ED25519_KEY_BYTES];
+    int protocol;
+    int64_t owner_token_id; /* the registration token */
+    const char *build, *capabilities_json, *device_kind, *device_model;
+    int64_t devices;
+    const char *tags_json;                             /* array of text; NULL: none */
+    const char *hardware, *framework;                  /* one line each, for boards */
+    const char *instance, *cloud, *cost_per_hour_text; /* NULL: unknown */
+    int64_t agent_id;                                  /* out */
+    const char *token;                                 /* out: its own, shown this once */
+};
+enum status verb_register_agent(struct db *db, struct arena *arena, void *args, struct error *err);
+
+struct lease {
+    int64_t job_id, run_id;
+    const char *fence; /* attempt id on the wire */
+    int64_t lease_ms, heartbeat_ms;
+    const char *task, *workload, *recipe;
+    int64_t task_version, resume_seq;
+};
+/* The oldest job that the agent can take (device kind, tags). The same claim_id gets the same lease again,
+ * renewed, while its attempt is open; ST_CONFLICT "claim-used" after. A draining agent gets none. */
+struct claim {
+    int64_t agent_id;
+    struct str claim_id;
+    bool found;         /* out: false: nothing for it now */
+    struct lease lease; /* out */
+};
+enum status verb_claim(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* The verbs below name an attempt by fence and agent. ST_CONFLICT "attempt-superseded": it is not (any more)
+ * its job's current one; ST_NOT_FOUND: no such attempt of this agent. An attempt that was unreachable and
+ * speaks again before another was begun is leased as before. */
+struct attempt_heartbeat {
+    int64_t agent_id;
+    struct str fence, phase;
+    int64_t lease_ms, heartbeat_ms; /* out */
+    bool cancel;                    /* out: the job is to be stopped */
+};
+enum status verb_heartbeat(struct db *db, struct arena *arena, void *args, struct error *err);
+
+struct event_line {
+    struct str line;    /* the exact bytes, without line feed */
+    struct event event; /* event_parse() of it */
+};
+/* Appends events, all or none, and renews the lease. A line that is there with the same bytes changes nothing;
+ * ST_CONFLICT "event-conflict": other bytes under a stored seq; "event-gap": expected_seq is then filled.
+ * ST_INVALID: an evaluation that the task does not admit (metric, total, order of run_start). */
+struct append_events {
+    int64_t agent_id;
+    struct str fence;
+    const struct event_line *lines;
+    size_t count;
+    int64_t ack_seq;      /* out: all up to it is stored */
+    bool has_seed;        /* out: the lines hold run_start */
+    int64_t seed;         /* out: with has_seed; the same each time */
+    int64_t expected_seq; /* out on "event-gap" */
+};
+enum status verb_append_events(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* Closes attempt, run and job, and the entry with its last run. A repeat of the same finish is answered alike;
+ * another one: ST_CONFLICT "finish-conflict". ST_CONFLICT "event-gap": last_seq is not what is stored
+ * (expected_seq). */
+struct finish {
+    int64_t agent_id;
+    struct str fence;
+    int64_t last_seq;
+    struct str result; /* reached, missed, failed, cancelled */
+    struct str detail, plan;
+    int64_t run_id, entry_id; /* out, as the rest */
+    const char *run_state;
+    bool entry_ended; /* it was the entry's last run */
+    struct opt_i64 tta_ns;
+    int64_t expected_seq; /* out on "event-gap" */
+};
+enum status verb_finish(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* Gives the job back to the queue; what was streamed stays with the attempt. Twice is no fault. */
+struct release {
+    int64_t agent_id;
+    struct str fence, reason;
+    int64_t job_id;        /* out */
+    const char *job_state; /* out */
+};
+enum status verb_release(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* Once when the server starts: extends every open lease by the time that no server ran. */
+struct start_server {
+    int64_t downtime_ms; /* out */
+    int64_t lease_count; /* out */
+};
+enum status verb_start_server(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* Every second or so: leases that ran out become unreachable, after the task's reclaim_after their jobs are
+ * queued again; notes that the server lives, writes the tokens' last use, drops old changes and answers. */
+struct sweep {
+    struct store *store;
+    int64_t unreachable_count, requeued_count; /* out */
+};
+enum status verb_sweep(struct db *db, struct arena *arena, void *args, struct error *err);
+
+#endif
