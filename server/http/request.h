@@ -1,0 +1,96 @@
+/* server/http/request.h: one HTTP request as its handler sees it: guarded, routed, authenticated, with the whole
+ * body. A handler is called again after it parked or handed a command to the writer; what it wants to keep
+ * between its calls stands in `state`.
+ * Ownership: everything lives in `arena`, which lasts until the reply is sent. Threads: owned by the worker that
+ * runs the handler; while suspended nobody touches it but who will resume it. */
+#ifndef DAYBREAK_SERVER_HTTP_REQUEST_H
+#define DAYBREAK_SERVER_HTTP_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/arena.h"
+#include "common/json.h"
+#include "common/status.h"
+#include "common/str.h"
+#include "server/http/multipart.h"
+#include "server/http/query.h"
+
+#define REQUEST_ARGS_MAX 4
+#define REQUEST_ID_BYTES 20
+
+struct app;   /* server/app.h: what handlers work with */
+struct route; /* server/http/router.h */
+struct connection;
+
+enum http_method {
+    HTTP_GET = 1 << 0, /* HEAD, too: the library leaves the body out */
+    HTTP_POST = 1 << 1,
+    HTTP_PUT = 1 << 2,
+    HTTP_PATCH = 1 << 3,
+    HTTP_DELETE = 1 << 4,
+    HTTP_OPTIONS = 1 << 5
+};
+
+enum media { MEDIA_NONE = 0, MEDIA_JSON = 1 << 0, MEDIA_MULTIPART = 1 << 1, MEDIA_NDJSON = 1 << 2 };
+
+/* Who asks. Without a token, role is 0; routes that name roles never see that. */
+struct caller {
+    unsigned role;    /* one bit of AUTH_* (auth.h) */
+    int64_t token_id; /* 0: nobody */
+    const char *name; /* whom the token was given to */
+};
+
+struct request {
+    struct app *app;
+    const struct route *route;
+    struct arena *arena;
+    struct connection *connection;
+    char id[REQUEST_ID_BYTES]; /* also sent as X-Request-Id */
+    enum http_method method;
+    bool is_head;
+    struct str path;                   /* as sent, without the query */
+    struct str args[REQUEST_ARGS_MAX]; /* what stood in the route's {..}, decoded; NUL-terminated */
+    size_t arg_count;
+    struct query query;
+    struct caller caller;
+    enum media media;
+    struct str body;
+    struct multipart parts; /* MEDIA_MULTIPART */
+    bool wants_html;        /* Accept names text/html before any other: a browser */
+    int step;               /* how often this handler was called before */
+    bool
+        woken_by_deadline; /* after request_park(): nothing happened in time, or the server stops */
+    void *state;           /* the handler's own, in arena */
+};
+
+/* A header's value, "" when absent. Names are compared without case. */
+struct str request_header(const struct request *request, const char *name);
+
+/* {..} number `index` as a positive decimal id. ST_NOT_FOUND otherwise: no such thing can exist. */
+enum status request_arg_id(const struct request *request, size_t index, int64_t *id,
+                           struct error *err);
+
+/* The body as a JSON object. ST_INVALID with code and line; answered with 400. */
+enum status request_parse_json(struct request *request, struct json_doc *doc, struct error *err);
+
+/* Whether the client would take `media` ("text/csv"); *explicitly says that it was named before any
+ * application/json or wildcard. */
+bool request_prefers(const struct request *request, const char *media);
+
+/* If-None-Match holds the ETag (with its quotes) or "*". */
+bool request_matches_etag(const struct request *request, const char *etag);
+
+/* The two-step answer: request_suspend() before the command is pushed where another thread can see it, then
+ * exactly one request_resume(), from any thread, which has the handler called again with step + 1. The handler
+ * must return right after request_suspend() without touching the request again once it was pushed. */
+void request_suspend(struct request *request);
+void request_resume(struct request *request);
+
+/* Long polls: parks the request until request_wake_topic(topic), or for at most wait_ms; then the handler is
+ * called again. `key` (0: none) allows one parked request each: an older one is woken by its deadline.
+ * ST_UNAVAILABLE when too many are parked or the server stops; the request then goes on. */
+enum status request_park(struct request *request, const char *topic, int64_t key, int64_t wait_ms,
+                         struct error *err);
+
+#endif
