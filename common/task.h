@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/decimal.h"
+#include "common/embed.h"
 #include "common/status.h"
 #include "common/str.h"
 
@@ -51,10 +52,15 @@ struct task_table {
 
 /* Reads the embedded files. A fault in them is a fault of the build: ST_INTERNAL with file and field. */
 enum status task_table_create(struct task_table **table, struct error *err);
-void task_table_destroy(struct task_table *table);
+/* The same from other files of that form. */
+enum status task_table_create_from(const struct embedded_file *files, size_t count,
+                                   struct task_table **table, struct error *err);
+void task_table_destroy(struct task_table *table);                           /* accepts NULL */
 const struct task *task_find(const struct task_table *table, struct str id); /* NULL: none */
 /* By DAWNBench folder and phase: ("CIFAR10", "train"); NULL: none. */
 const struct task *task_find_dawnbench(const struct task_table *table, struct str folder,
                                        struct str phase);
+
+const char *task_phase_name(enum task_phase phase); /* "train", "inference" */
 
 #endif

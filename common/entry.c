@@ -1,0 +1,122 @@
+/* common/entry.c: see entry.h. */
+#include "common/entry.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/decimal.h"
+
+__extension__ typedef __int128 i128;
+
+static void append_member(struct buf *out, const char *key, const char *text);
+static enum status append_misc(struct buf *out, const json_t *misc, struct error *err);
+
+/* Name, type, known to train and inference, required by train and inference, help. */
+const struct entry_field entry_fields[] = {
+    {"version", ENTRY_TEXT, true, true, true, true, "the format: \"v1.0\""},
+    {"author", ENTRY_TEXT, true, true, true, true, "who is named on the board"},
+    {"authorEmail", ENTRY_TEXT, true, true, true, true, "how reviewers reach you; never shown"},
+    {"framework", ENTRY_TEXT, true, true, true, true, "the framework with its version"},
+    {"codeURL", ENTRY_URL, true, true, false, false, "where the code is, at a fixed commit"},
+    {"commitHash", ENTRY_TEXT, true, true, false, false, "the commit's bare hash"},
+    {"model", ENTRY_TEXT, true, true, true, true, "the network's name"},
+    {"hardware", ENTRY_TEXT, true, true, true, true, "machine type and how many of them"},
+    {"costPerHour", ENTRY_NUMBER, true, false, false, false,
+     "on-demand price of the whole cluster in USD an hour; leave it out if there is none"},
+    {"latency", ENTRY_NUMBER, false, true, false, true, "mean milliseconds for one item"},
+    {"cost", ENTRY_NUMBER, false, true, false, false,
+     "USD for one item: price an hour x latency; leave it out if there is none"},
+    {"timestamp", ENTRY_DATE, true, true, true, true, "date of submission, yyyy-mm-dd"},
+    {"usedBlacklist", ENTRY_BOOL, true, true, false, false,
+     "ImageNet: true when the blacklisted 1,762 images were left out of the validation set"},
+    {"misc", ENTRY_OBJECT, true, true, false, false,
+     "hyper-parameters, versions, command line, price evidence: anything that helps to reproduce"},
+};
+const size_t entry_field_count = ARRAY_LEN(entry_fields);
+
+const struct entry_field *entry_field_find(struct str name)
+{
+    for (size_t i = 0; i < entry_field_count; i++)
+        if (str_eq_cstr(name, entry_fields[i].name))
+            return &entry_fields[i];
+    return NULL;
+}
+
+enum status entry_append_json(struct buf *out, const struct entry *entry, struct error *err)
+{
+    struct decimal price;
+
+    if (entry->task->phase != TASK_TRAIN)
+        return error_set(err, ST_UNSUPPORTED, NULL, "%s is not a training task", entry->task->id);
+    if (entry->cost_usd_per_hour != NULL &&
+        decimal_parse(str_from_cstr(entry->cost_usd_per_hour), false, &price, NULL, NULL) != ST_OK)
+        return error_set(err, ST_INVALID, "costPerHour", "costPerHour is not a decimal number");
+    buf_append_cstr(out, "{\n  \"version\": \"" ENTRY_VERSION "\"");
+    append_member(out, "author", entry->author);
+    append_member(out, "authorEmail", entry->author_email);
+    append_member(out, "framework", entry->framework);
+    append_member(out, "codeURL", entry->code_url);
+    append_member(out, "commitHash", entry->commit_hash);
+    append_member(out, "model", entry->model);
+    append_member(out, "hardware", entry->hardware);
+    if (entry->cost_usd_per_hour != NULL)
+        buf_appendf(out, ",\n  \"costPerHour\": %s", entry->cost_usd_per_hour);
+    append_member(out, "timestamp", entry->timestamp);
+    if (entry->misc != NULL && append_misc(out, entry->misc, err) != ST_OK)
+        return ST_NO_MEMORY;
+    buf_append_cstr(out, "\n}\n");
+    return buf_check(out, err);
+}
+
+enum status entry_append_tsv(struct buf *out, const struct task *task,
+                             const struct entry_epoch *epochs, size_t count, struct error *err)
+{
+    const bool percent = str_eq_cstr(STR("percent"), task->unit);
+    const int64_t scale = 1000000; /* of a fraction; a percentage keeps four decimals */
+
+    if (task->phase != TASK_TRAIN || task->column_count > 0)
+        return error_set(err, ST_UNSUPPORTED, NULL, "no progress file can be written for %s",
+                         task->id);
+    buf_appendf(out, "epoch\thours\t%s\n", task->metric);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry_epoch *epoch = &epochs[i];
+        char hours[32], metric[32];
+
+        assert(epoch->total > 0 && epoch->correct >= 0 && epoch->correct <= epoch->total);
+        assert(epoch->official_ns >= 0);
+        /* An hour has 3600e9 ns: ns / 3600 are 1e-9 hours, rounded to the nearest. */
+        decimal_format((epoch->official_ns + 1800) / 3600, 9, hours);
+        decimal_format((int64_t)((i128)epoch->correct * scale / epoch->total), percent ? 4 : 6,
+                       metric);
+        buf_appendf(out, "%.15g\t%s\t%s\n", epoch->epoch, hours, metric);
+    }
+    return buf_check(out, err);
+}
+
+static void append_member(struct buf *out, const char *key, const char *text)
+{
+    if (text == NULL)
+        return;
+    buf_appendf(out, ",\n  \"%s\": ", key);
+    buf_append_json(out, str_from_cstr(text));
+}
+
+/* Jansson indents from the margin: each of its line feeds (never inside a text, where they are escaped)
+ * gets the member's own two blanks. */
+static enum status append_misc(struct buf *out, const json_t *misc, struct error *err)
+{
+    char *text = json_dumps(misc, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    struct str rest = str_from_cstr(text), line;
+    bool more = true;
+
+    if (text == NULL)
+        return error_set(err, ST_NO_MEMORY, "misc", "misc could not be written");
+    buf_append_cstr(out, ",\n  \"misc\": ");
+    for (bool first = true; str_split_next(&rest, &more, '\n', &line); first = false) {
+        if (!first)
+            buf_append_cstr(out, "\n  ");
+        buf_append(out, line);
+    }
+    free(text);
+    return ST_OK;
+}
