@@ -134,11 +134,103 @@ endef
 unit: $(call test_bin,$(UNIT_TESTS)) ## build and run the C tests alone; T=name runs those whose path holds it
 	$(Q)prove -j2 --exec tests/support/cmocka-tap $(if $(T),$(foreach t,$^,$(if $(findstring $(T),$(t)),$(t))),$^)
 
+# Everything a change must pass. The scripts find the programs by DAYBREAKD and DAYBREAK_AGENT, so that the same
+# suite runs on sanitized builds. FUZZ= leaves the fuzz targets out.
+FUZZ ?= 1
+SCRIPT_TESTS = $(sort $(wildcard tests/lint/test_*.py tests/http/run_*.py tests/http/test_*.py tests/e2e/test_*.py tests/fault/test_*.py \
+               tests/web/run*.mjs)) $(if $(FUZZ),tests/fuzz/test_short.sh)
+TESTS = $(call test_bin,$(UNIT_TESTS)) $(SCRIPT_TESTS)
+export BUILD
+export DAYBREAKD ?= $(BUILD)/daybreakd
+export DAYBREAK_AGENT ?= $(BUILD)/daybreak-agent
+
+test: setup-if-missing-test ## everything that a change must pass; T=name runs a part; ends with the counts
+	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) faults $(BUILD)/npm.stamp
+	$(Q)$(if $(FUZZ),$(MAKE) --no-print-directory -j2 fuzz-programs)
+	$(Q)tests/support/harness.pl -j 2 $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $(T),$(t)),$(t))),$(TESTS))
+
+$(BUILD)/npm.stamp: tests/web/package.json tests/web/package-lock.json
+	@mkdir -p $(@D)
+	@echo "  NPM  tests/web"
+	$(Q)cd tests/web && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# The server of the fault tests: named kill points inside, and two wrong variants that the tests must catch.
+faults: $(BUILD)/faults/daybreakd $(BUILD)/faults/daybreakd-early-reply $(BUILD)/faults/daybreakd-no-event-key
+$(BUILD)/faults/daybreakd: FAULT_FLAGS = -DDAYBREAK_FAULTS
+$(BUILD)/faults/daybreakd-early-reply: FAULT_FLAGS = -DDAYBREAK_FAULTS -DDAYBREAK_FAULT_EARLY_REPLY
+$(BUILD)/faults/daybreakd-no-event-key: FAULT_FLAGS = -DDAYBREAK_FAULTS -DDAYBREAK_FAULT_NO_EVENT_KEY
+FAULT_SRC = $(wildcard server/store/*.c)
+$(BUILD)/faults/%: $(FAULT_SRC) $(BUILD)/daybreakd
+	@mkdir -p $(@D)
+	@echo "  LINK $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(FAULT_FLAGS) $(ALL_LDFLAGS) -o $@ $(FAULT_SRC) $(BUILD)/obj/server/main.o \
+	    $(BUILD)/libserver.a $(BUILD)/libcommon.a $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
+
+# Fuzzing: the whole tree once more under clang, so that our parsers are instrumented.
+FUZZ_BUILD = $(BUILD)/fuzz
+FUZZ_SRC = $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/bin/%,$(FUZZ_SRC))
+FUZZ_RUNS ?= 20000
+fuzz-programs:
+	$(Q)$(MAKE) --no-print-directory -j2 BUILD=$(FUZZ_BUILD) CC=clang SAN=fuzzer-no-link,address,undefined fuzz-link
+fuzz-link: $(FUZZ_BIN)
+$(BUILD)/bin/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libserver.a $(BUILD)/libagent.a $(BUILD)/libcommon.a
+	@mkdir -p $(@D)
+	@echo "  FUZZ $@"
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $^ $(SERVER_LIBS) \
+	    $(AGENT_LIBS) $(COMMON_LIBS) -lm
+fuzz: fuzz-programs ## every fuzz target for FUZZ_RUNS executions (20000); new inputs stay in build/fuzz/corpus
+	$(Q)FUZZ_RUNS=$(FUZZ_RUNS) tests/fuzz/test_short.sh
+
+asan: ## the whole suite under the address, leak and undefined behaviour sanitizers
+	$(Q)$(MAKE) --no-print-directory test BUILD=build/asan SAN=address,undefined FUZZ=
+tsan: ## the server's and the executor's tests under the thread sanitizer
+	$(Q)TSAN_OPTIONS="suppressions=$(CURDIR)/tests/support/tsan.supp history_size=4 halt_on_error=1" \
+	    $(MAKE) --no-print-directory test BUILD=build/tsan SAN=thread FUZZ= \
+	    UNIT_TESTS="$(call find_c,tests/unit/server) tests/unit/agent/test_cpu.c"
+check: lint test asan ## lint, test and asan: before every commit
+
+lint: setup-if-missing-test ## structure, format and clang-tidy
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(Q)prove --exec /usr/bin/python3 $(wildcard tests/lint/test_*.py)
+	$(Q)printf '%s\n' $(COMMON_SRC) $(SERVER_SRC) $(AGENT_SRC) server/main.c agent/main.c | \
+	    xargs -P2 -n4 sh -c 'for f; do case $$f in \
+	        *_avx512.c) isa="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma";; *_avx2.c) isa="-mavx2 -mfma";; *) isa=;; esac; \
+	        clang-tidy --quiet "$$f" -- -std=c17 -D_GNU_SOURCE -I. -I$(BUILD)/gen $(PKG_CFLAGS) $$isa 2>/dev/null || exit 255; done' sh
+format: ## lay out every C file
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+setup: setup-run setup-test ## install what run and test need
+setup-run: ## install what the programs need (Debian, Ubuntu)
+	$(Q)server/tools/setup.sh run
+setup-test: ## install what the tests need
+	$(Q)server/tools/setup.sh test
+setup-if-missing-%:
+	$(Q)server/tools/setup.sh check $* || server/tools/setup.sh $*
+
+run: setup-if-missing-run ## build, start the server with the history and one agent that trains; PORT=N, JOB=1
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(Q)BUILD=$(BUILD) server/tools/run.sh
+
+bench: all ## kernels beside this host's ceilings; writes build/bench.json
+	$(Q)$(BUILD)/daybreak-agent bench --json $(BUILD)/bench.json
+
+PREFIX ?= /usr/local
+install: all ## copy both programs to $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/daybreakd $(BUILD)/daybreak-agent $(DESTDIR)$(PREFIX)/bin
+
+coverage: ## lines that the C tests reach (needs gcovr)
+	$(Q)$(MAKE) --no-print-directory unit BUILD=build/coverage CFLAGS="-O0 -g --coverage" LDFLAGS=--coverage
+	$(Q)gcovr -r . build/coverage --exclude tests --exclude build
+
 help: ## print this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-clean: ## remove what was built
-	rm -rf $(BUILD)
+clean: ## remove what was built (var/ and data sets stay)
+	rm -rf $(BUILD) tests/web/node_modules
 
-.PHONY: all unit help clean force
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.PHONY: all unit test faults fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
+        run bench install coverage help clean force
+-include $(shell find $(BUILD) -path $(BUILD)/fuzz -prune -o -path $(BUILD)/asan -prune -o -path $(BUILD)/tsan -prune -o -name '*.d' -print 2>/dev/null)
