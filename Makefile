@@ -84,11 +84,12 @@ $(BUILD)/commit: force
 $(BUILD)/obj/common/build.o: $(BUILD)/commit
 $(BUILD)/obj/common/build.o: CFLAGS += -DBUILD_COMMIT='"$(BUILD_COMMIT)"'
 
-# Generators: host programs, plain C, no sanitizer.
-$(BUILD)/tool/%: server/tools/%.c
+# Generators: programs of the build, without sanitizers.
+TOOL_SRC = common/crypto.c common/str.c common/status.c
+$(BUILD)/tool/%: server/tools/%.c $(TOOL_SRC)
 	@mkdir -p $(@D)
 	@echo "  TOOL $@"
-	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -I. $(WARN) -O1 -g -o $@ $< -lcrypto -lz
+	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -I. $(WARN) -O1 -g -o $@ $< $(TOOL_SRC) -lcrypto
 TASK_FILES = $(sort $(wildcard schema/tasks/*.json))
 MIGRATION_FILES = $(sort $(wildcard schema/migrations/*.sql))
 ASSET_FILES = $(sort $(wildcard web/assets/*))

@@ -1,10 +1,11 @@
 /* server/tools/embed.c: writes files as C arrays (common/embed.h).
  * usage: embed NAME FILE|FILE=PATH ... : the table is `embedded_NAME` with `embedded_NAME_count`
  * ("tasks" has embedded_task_count's plural cut). Exits 1 with one sentence on a fault. */
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/crypto.h"
 
 struct file {
     const char *path, *name;
@@ -76,12 +77,9 @@ static void print_bytes(const struct file *file, int index)
 
 static void print_row(const struct file *file, int index)
 {
-    unsigned char digest[SHA256_DIGEST_LENGTH];
+    char digest[SHA256_HEX_BYTES];
 
-    SHA256(file->data, file->bytes, digest);
-    printf("    {\"%s\", data_%d, %zu, \"", file->name, index, file->bytes);
-    for (size_t i = 0; i < sizeof digest; i++)
-        printf("%02x", digest[i]);
-    printf("\"},\n");
+    crypto_sha256_hex((struct str){(const char *)file->data, file->bytes}, digest);
+    printf("    {\"%s\", data_%d, %zu, \"%s\"},\n", file->name, index, file->bytes, digest);
     free(file->data);
 }
