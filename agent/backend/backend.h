@@ -55,13 +55,29 @@ struct program {
     struct writeback *writebacks;
     struct named_slot *inputs, *outputs;
     uint32_t *prepare_vars;
-    char *labels; /* text that op.label points into */
+    uint32_t *assigned_vars; /* written by a run: the caller raises their versions (store_touch) */
+    char *labels;            /* text that op.label points into */
     size_t op_count, operand_count, slot_count, group_count, prepare_count, writeback_count,
-        input_count, output_count, prepare_var_count, label_bytes;
+        input_count, output_count, prepare_var_count, assigned_var_count, label_bytes;
     uint64_t arena_bytes, prepared_bytes, input_bytes;
     uint64_t flops; /* one run: matrix products and convolutions */
 };
 void program_destroy(struct program *program);
+/* The stage of each group: how many barriers stand before or at it. Groups of one stage may run at once. */
+void program_stages(const struct program *program, uint32_t *stages);
+/* The slot whose memory this one is: itself, but for views. */
+uint32_t program_root(const struct program *program, uint32_t slot);
+/* In place: the result of that op which may share the memory of its operand (struct fit). */
+uint32_t op_paired_result(enum op_kind kind, uint32_t operand);
+
+/* Stages between which a slot's memory holds something: of the group that writes it, of the last one that
+ * reads it (UINT32_MAX: an output or written back at the end). Views have none of their own. */
+struct lifetime {
+    bool live; /* false: a view, or in no arena */
+    uint32_t first, last;
+};
+void program_lifetimes(const struct program *program, struct lifetime *lifetimes);
+
 /* The place of an output or input by name; asserts that it is there. */
 const struct slot *program_output(const struct program *program, const char *name);
 const struct slot *program_input(const struct program *program, const char *name);
@@ -73,6 +89,7 @@ struct executable;
 struct backend_options {
     int threads;  /* 0: all processors that this process may use */
     uint32_t isa; /* CPU: allowed instruction sets */
+    bool poison;  /* CPU, for tests: arena memory becomes NaN when nothing there is alive */
 };
 
 struct device_info {

@@ -26,7 +26,8 @@ struct fit {
     uint32_t
         unread_mask; /* bit i: operand i is not read (unary_grad's x or y): its memory may be gone */
     uint32_t
-        inplace_mask; /* bit i: out[0] may be the same memory as operand i (same bytes, same shape) */
+        inplace_mask; /* bit i: the result paired with operand i may be the same memory (same bytes):
+                       * out[0]; for sgd's momentum (operand 2), out[1]. row_write in place writes the row alone */
     int block[4];     /* the kernel's own choice of blocking, printed by the plan */
 };
 
