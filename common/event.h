@@ -49,7 +49,8 @@ const char *event_kind_name(enum event_kind kind); /* "run_start" */
  * pointer in err->field. `line` has no line feed. Text is copied to the arena. */
 enum status event_parse(struct str line, struct arena *arena, struct event *event,
                         struct error *err);
-/* Appends the event's line, without a line feed; event_parse() gives the same event back. */
+/* Appends the event's line, without a line feed; event_parse() gives the same event back, but for
+ * `text` beyond 512 bytes, which is cut. Numbers must be finite. */
 void event_append(struct buf *out, const struct event *event);
 
 #endif
