@@ -12,10 +12,12 @@
 
 #include "common/status.h"
 
-#define TENSOR_RANK_MAX 6
-#define OP_IN_MAX       8
-#define OP_OUT_MAX      4
-#define CHANNELS_MAX    4 /* of an image that `augment` reads */
+#define TENSOR_RANK_MAX   6
+#define OP_IN_MAX         8
+#define OP_OUT_MAX        4
+#define CHANNELS_MAX      4                  /* of an image that `augment` reads */
+#define TENSOR_COUNT_MAX  ((int64_t)1 << 40) /* elements of one tensor */
+#define TENSOR_TEXT_BYTES 96
 
 /* BF16 is stored, F32 computed; F64 exists for the finite differences of tests only. */
 enum dtype { DT_F32, DT_BF16, DT_I32, DT_U8, DT_F64, DT_COUNT };
@@ -41,6 +43,11 @@ struct tensor tensor_make(enum dtype dtype, int rank, const int64_t *dim);
 int64_t tensor_count(const struct tensor *t);  /* logical elements */
 uint64_t tensor_bytes(const struct tensor *t); /* physical, in its format */
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
+/* "f32[2,3]", cut at TENSOR_TEXT_BYTES with its NUL; returns text. */
+char *tensor_format(const struct tensor *t, char text[TENSOR_TEXT_BYTES]);
+/* What sums over values of this type are kept in: F64 for F64, F32 for the others. */
+enum dtype dtype_of_sums(enum dtype dtype);
+bool dtype_is_float(enum dtype dtype);
 
 /* X(enumerator, name, min operands, max operands, results, composite, pure)
  * composite: expanded by the plan unless a backend takes it whole. pure: equal operands give equal results,
@@ -307,14 +314,19 @@ struct op_info {
     const char *name;
     int in_min, in_max, out_count;
     bool composite, pure;
-    /* Fills out[0..out_count) or says what is wrong with which operand. */
+    /* Fills out[0..out_count) or says what is wrong with which operand. Operands beyond in_count of the op are
+     * not looked at; the count itself was checked by op_shape(). */
     enum status (*shape)(const struct op *op, const struct tensor *const *in, struct tensor *out,
                          struct error *err);
 };
 
 const struct op_info *op_info(enum op_kind kind);
+/* Checks the number of operands, then asks the kind's shape rule. */
+enum status op_shape(const struct op *op, const struct tensor *const *in, struct tensor *out,
+                     struct error *err);
 const char *unary_name(enum unary_fn fn);
 const char *binary_name(enum binary_fn fn);
+const char *reduce_name(enum reduce_fn fn);
 /* Matrix products and convolutions: 2 x multiply-adds, all taps, logical channels. Others 0 here. */
 uint64_t op_flops(const struct op *op, const struct tensor *const *in,
                   const struct tensor *const *out);

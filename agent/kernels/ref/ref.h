@@ -65,7 +65,7 @@ static inline double ref_get(const struct tensor *t, const void *data, int64_t i
     case DT_F64: return ((const double *)data)[index];
     case DT_COUNT: break;
     }
-    assert(!"a dtype");
+    assert(t->dtype != DT_COUNT);
     return 0.0;
 }
 
@@ -88,7 +88,7 @@ static inline void ref_set(const struct tensor *t, void *data, int64_t index, do
     case DT_F64: ((double *)data)[index] = number; return;
     case DT_COUNT: break;
     }
-    assert(!"a dtype");
+    assert(t->dtype != DT_COUNT);
 }
 
 /* Row-major index <-> coordinates of a tensor's logical dims. coord has rank entries. */
