@@ -9,6 +9,11 @@ struct view {
     bool flip;
 };
 
+static int32_t scalar_i32(const struct kernel_args *args, int in)
+{
+    return *(const int32_t *)args->in[in];
+}
+
 static struct view view_of_image(const struct kernel_args *args, int64_t image)
 {
     const struct augment_attr *attr = &args->op->attr.augment;
@@ -16,8 +21,8 @@ static struct view view_of_image(const struct kernel_args *args, int64_t image)
     struct view view = {attr->view_dy, attr->view_dx, attr->view_flip};
 
     if (attr->mode == AUGMENT_TRAIN) {
-        const uint32_t epoch = (uint32_t) * (const int32_t *)args->in[2];
-        const struct rng_key key = {.seed = (uint32_t) * (const int32_t *)args->in[3],
+        const uint32_t epoch = (uint32_t)scalar_i32(args, 2);
+        const struct rng_key key = {.seed = (uint32_t)scalar_i32(args, 3),
                                     .stream = args->op->stream};
         uint32_t word[2], first_epoch_word[2], shift;
 

@@ -16,9 +16,26 @@
 #include "agent/kernels/kernels.h"
 
 /* X(op kind, op name): the object is <name>_ref. Ops without a row: sources, sinks and composites. */
-#define REF_LIST(X)  \
-    X(OP_FILL, fill) \
-    X(OP_IOTA, iota)
+#define REF_LIST(X)                              \
+    X(OP_FILL, fill)                             \
+    X(OP_IOTA, iota)                             \
+    X(OP_MATMUL, matmul)                         \
+    X(OP_CONV2D, conv2d)                         \
+    X(OP_CONV2D_GRAD_INPUT, conv2d_grad_input)   \
+    X(OP_CONV2D_GRAD_WEIGHT, conv2d_grad_weight) \
+    X(OP_POOL_MAX, pool_max)                     \
+    X(OP_POOL_MAX_GRAD, pool_max_grad)           \
+    X(OP_POOL_AVG, pool_avg)                     \
+    X(OP_POOL_AVG_GRAD, pool_avg_grad)           \
+    X(OP_BN_STATS, bn_stats)                     \
+    X(OP_BN_APPLY, bn_apply)                     \
+    X(OP_BN_GRAD_STATS, bn_grad_stats)           \
+    X(OP_BN_GRAD_APPLY, bn_grad_apply)           \
+    X(OP_XENT, xent)                             \
+    X(OP_XENT_GRAD, xent_grad)                   \
+    X(OP_SAMPLE, sample)                         \
+    X(OP_AUGMENT, augment)                       \
+    X(OP_SGD, sgd)
 
 #define REF_DECLARE(kind, name) extern const struct kernel name##_ref;
 REF_LIST(REF_DECLARE)
