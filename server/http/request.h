@@ -15,6 +15,7 @@
 #include "common/str.h"
 #include "server/http/multipart.h"
 #include "server/http/query.h"
+#include "server/store/records.h"
 
 #define REQUEST_ARGS_MAX 4
 #define REQUEST_ID_BYTES 20
@@ -34,13 +35,6 @@ enum http_method {
 
 enum media { MEDIA_NONE = 0, MEDIA_JSON = 1 << 0, MEDIA_MULTIPART = 1 << 1, MEDIA_NDJSON = 1 << 2 };
 
-/* Who asks. Without a token, role is 0; routes that name roles never see that. */
-struct caller {
-    unsigned role;    /* one bit of AUTH_* (auth.h) */
-    int64_t token_id; /* 0: nobody */
-    const char *name; /* whom the token was given to */
-};
-
 struct request {
     struct app *app;
     const struct route *route;
@@ -53,7 +47,8 @@ struct request {
     struct str args[REQUEST_ARGS_MAX]; /* what stood in the route's {..}, decoded; NUL-terminated */
     size_t arg_count;
     struct query query;
-    struct caller caller;
+    bool has_caller; /* a token was checked; always so on routes that name roles */
+    struct principal caller;
     enum media media;
     struct str body;
     struct multipart parts; /* MEDIA_MULTIPART */

@@ -1,0 +1,27 @@
+/* server/api/board_load.h: from the store's entries to a ranked board; the one bridge between server/store and
+ * server/rank that API, pages and the `board` command share.
+ * Ownership: results live in the arena. Threads: the reader's. */
+#ifndef DAYBREAK_SERVER_API_BOARD_LOAD_H
+#define DAYBREAK_SERVER_API_BOARD_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/arena.h"
+#include "common/status.h"
+#include "common/task.h"
+#include "server/rank/board.h"
+#include "server/store/read.h"
+
+#define BOARD_ARENA_BYTES (64u << 20) /* for 10,000 entries with room */
+
+/* One entry as rank wants it. */
+void board_fill_entry(const struct entry_record *record, struct board_entry *entry);
+
+/* The whole board. has_as_of: only entries whose date is not after as_of_days (since 1970-01-01). Entries that
+ * are not ranked stand in not_ranked with their reasons. ST_INVALID: the task has no such board. */
+enum status board_load(struct store_reader *reader, struct arena *arena, const struct task *task,
+                       enum board_by by, bool has_as_of, int64_t as_of_days, struct board *board,
+                       struct error *err);
+
+#endif

@@ -1,0 +1,49 @@
+/* server/app.h: the running server: owns store, tasks, listener and the ticker, and hands them to handlers.
+ *
+ * Lock order: listener's connection list -> parked list -> a stream's own lock -> board cache. The writer's queue
+ * lock is inside all of them; none is held while a client is waited for, or while SQL runs.
+ * Ownership: app_create() owns all. Threads: immutable after creation but for what has its own lock. */
+#ifndef DAYBREAK_SERVER_APP_H
+#define DAYBREAK_SERVER_APP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "common/task.h"
+#include "server/store/store.h"
+
+struct board_cache; /* server/api/board_cache.h */
+struct listener;    /* server/http/listener.h */
+
+struct app {
+    struct task_table *tasks;
+    struct store *store;
+    const char *db_path;
+    bool read_only;      /* writes are answered 503 */
+    const char *web_dir; /* NULL: the embedded assets */
+    struct board_cache *boards;
+    struct listener *listener;
+    pthread_key_t reader_key; /* of each thread's struct store_reader */
+    bool has_reader_key;
+};
+
+struct app_options {
+    const char *db_path;
+    const char *listen;  /* HOST:PORT or unix:PATH */
+    const char *web_dir; /* NULL: embedded */
+    int workers;         /* threads that serve; 0: one per core, at least 2 */
+    bool read_only;
+};
+
+/* Opens everything and begins to serve. */
+enum status app_create(const struct app_options *options, struct app **app, struct error *err);
+/* Stops in the order of design.md: quiesce, answer parked polls, end streams, drain the writer, stop. */
+void app_destroy(struct app *app);              /* accepts NULL */
+const char *app_address(const struct app *app); /* "http://127.0.0.1:8080" or "unix:PATH" */
+
+/* The calling thread's own read-only connection, opened at its first use; NULL with err filled on failure. */
+struct store_reader *app_reader(struct app *app, struct error *err);
+
+#endif
