@@ -102,8 +102,10 @@ struct intake_input {
     int64_t today_days;         /* the server's date, since 1970-01-01 UTC */
 };
 
-/* ST_OK whatever is found; ST_NO_MEMORY when the arena is used up (2 MiB suffice for two files of
- * ENTRY_FILE_BYTES_MAX). */
+/* What an arena needs for two files of ENTRY_FILE_BYTES_MAX, whatever is in them. */
+#define INTAKE_ARENA_BYTES_MAX ((size_t)32 << 20)
+
+/* ST_OK whatever is found; ST_NO_MEMORY when the arena is used up. */
 enum status intake_check(const struct intake_input *input, struct arena *arena,
                          struct intake_result *result, struct error *err);
 
@@ -113,15 +115,18 @@ struct intake_code {
     const char *code;
     enum intake_severity severity;
     const char *meaning; /* one line */
+    const char *hint;    /* how to mend it; a finding may have a closer one */
     enum intake_mode mode;
     const char *task;     /* of the sample */
     const char *entry;    /* text of the file; NULL: none */
     const char *progress; /* text of the file; NULL: none */
-    size_t pad_bytes; /* blanks appended to the sample's file (its size is the fault); mostly 0 */
+    size_t pad_bytes;     /* so many pad_byte follow the sample's text; mostly 0 */
+    char pad_byte;
     bool whole;
 };
 extern const struct intake_code intake_codes[];
 extern const size_t intake_code_count;
+const struct intake_code *intake_code_find(const char *code); /* NULL: none */
 
 const char *intake_severity_name(enum intake_severity severity); /* "error" */
 

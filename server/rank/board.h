@@ -14,6 +14,7 @@
 #include "common/task.h"
 
 #define BOARD_ENTRIES_MAX 100000
+#define BOARD_RUNS_MAX    100 /* runs of one entry, for its spread */
 
 enum board_by { BOARD_TIME, BOARD_COST, BOARD_LATENCY, BOARD_INFERENCE_COST, BOARD_ENERGY };
 
@@ -25,24 +26,22 @@ struct board_entry {
     int64_t run; /* id of the run that is shown (the median one) */
     const char *model, *author, *hardware, *framework;
     int64_t date_days; /* of acceptance; history: the claimed one */
-    bool has_epoch;
-    double epoch; /* label of the crossing */
     bool has_tta, has_wall, has_latency, has_cost, has_energy;
     int64_t tta_ns, wall_ns, latency_ns;
-    int64_t cost_pico;
-    int64_t energy_uj;        /* microjoules */
-    const char *latency_text; /* exact decimal, ms; NULL: print the integer */
-    const char *cost_text;    /* exact decimal, USD; NULL: print the integer */
-    bool has_accuracy;
-    double accuracy; /* in the unit of the entry's file */
-    bool has_views, has_devices, has_n, has_cv;
-    int64_t views, devices;
-    const char *cloud; /* "aws"; NULL: unknown */
-    const char *tier;  /* "reported", "witnessed", "reproduced" */
-    int64_t n;         /* runs */
-    double cv;
-    /* Why it cannot be ranked although it is there ("withdrawn", "the target was not reached", ...);
-     * NULL: it is ranked wherever it has the board's value. */
+    int64_t cost_pico; /* training: of the run; inference: of one item */
+    int64_t energy_uj;
+    const char *latency_text;  /* exact, ms; NULL: the integer is */
+    const char *cost_text;     /* exact, USD; NULL: the integer is */
+    const char *epoch_text;    /* label of the crossing, as it was written */
+    const char *accuracy_text; /* as it was written, in the unit of the file */
+    bool has_views, has_devices, has_n;
+    int64_t views, devices, n; /* n: runs */
+    const char *cloud;
+    const char *tier; /* "reported", "witnessed", "reproduced" */
+    /* TTA in ns of the runs that reached the target, for the spread. */
+    const int64_t *tta_runs_ns;
+    size_t tta_run_count;
+    /* Why it cannot be ranked although it is there ("withdrawn"); NULL: ranked where it has a value. */
     const char *not_ranked_reason;
 };
 
@@ -50,6 +49,10 @@ struct board_item {
     const struct board_entry *row;
     size_t place; /* 1, 2, 2, 4 */
     bool tied;    /* shares its place */
+    bool has_cv;  /* two runs or more */
+    double cv;
+    /* Whether the 95 % intervals of this and the next item (time boards, two runs or more each) are apart. */
+    bool has_separable, separable_from_next;
 };
 struct board_missing {
     const struct board_entry *row;

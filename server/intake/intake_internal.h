@@ -1,0 +1,51 @@
+/* server/intake/intake_internal.h: what the parts of the judge share. Ownership and threads: intake.h. */
+#ifndef DAYBREAK_SERVER_INTAKE_INTAKE_INTERNAL_H
+#define DAYBREAK_SERVER_INTAKE_INTAKE_INTERNAL_H
+
+#include "common/json.h"
+#include "server/intake/intake.h"
+
+#define INTAKE_SAME_MAX        5 /* findings of one code and field in one file; the rest are counted */
+#define INTAKE_TEXT_BYTES_MAX  512 /* of a text that boards show */
+#define INTAKE_EMAIL_BYTES_MAX 2048
+
+enum intake_file { INTAKE_ENTRY, INTAKE_PROGRESS };
+
+struct judge {
+    const struct intake_input *input;
+    struct arena *arena;
+    struct intake_result *result;
+    struct json_doc *doc; /* of the entry, while it is judged */
+    size_t capacity;      /* of result->findings */
+    size_t *more;         /* beside each finding: how many like it were left out */
+    bool no_memory;       /* sticks */
+    bool has_schedule;    /* misc.schedule is a list whose steps say how many epochs they last */
+    double schedule_epochs;
+    int schedule_line;
+};
+
+/* Where a finding points to. pointer and hint may be NULL: none, and the code's own. */
+struct intake_place {
+    enum intake_file file;
+    int line;
+    const char *pointer, *field, *hint;
+};
+
+/* The code must be one of intake_codes; its severity is the table's. Advice is dropped for history. */
+void judge_add(struct judge *judge, const struct intake_place *place, const char *code,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Size, emptiness, NUL bytes, UTF-8; false when reading on makes no sense. */
+bool judge_check_bytes(struct judge *judge, enum intake_file file, struct str text);
+/* A copy that is trimmed and has blanks for control bytes; "" and no_memory when memory ran out. */
+const char *judge_clean_text(struct judge *judge, struct str text);
+char *judge_copy(struct judge *judge, struct str text);
+
+/* entry_file.c, progress_file.c, advice.c; they fill result->record. */
+void judge_entry_file(struct judge *judge);
+void judge_progress_file(struct judge *judge);
+/* Called from judge_entry_file with the document open, for new submissions alone. */
+void judge_advise(struct judge *judge);
+/* What the two files say together: the cost of a training. */
+void judge_combine(struct judge *judge);
+
+#endif

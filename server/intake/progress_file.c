@@ -1,0 +1,364 @@
+/* server/intake/progress_file.c: judges NAME.tsv and finds the row that decides: the first, in file order, whose
+ * metric meets the target. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/decimal.h"
+#include "common/entry.h"
+#include "common/tsv.h"
+#include "server/intake/intake_internal.h"
+
+#define EPOCH_MAX        1e6
+#define HOURS_MAX        876000.0 /* a century */
+#define EPOCH_HOURS_MAX  10.0     /* hours per epoch above it look like minutes or seconds */
+#define SAME_HOURS_RATIO 1.5
+#define SHAPE_ROWS_MIN   4
+#define PERCENT_EXPONENT (-2) /* of ten */
+
+enum { COLUMN_EPOCH, COLUMN_HOURS, COLUMN_METRIC, COLUMN_FIRST_EXTRA };
+
+struct progress {
+    struct tsv tsv;
+    const char *names[TSV_COLUMNS_MAX]; /* the task's columns */
+    size_t indices[TSV_COLUMNS_MAX];    /* where the file has them */
+    size_t column_count;
+    struct intake_row *rows;
+    struct decimal *hours, *metrics; /* exact, beside rows */
+    size_t row_count;                /* that could be read */
+    size_t unread_count;             /* that could not */
+    double metric_high;
+    bool percent_f1; /* history: a fraction written in percent */
+};
+
+static bool map_columns(struct judge *judge, struct progress *progress);
+static void read_rows(struct judge *judge, struct progress *progress);
+static bool read_row(struct judge *judge, struct progress *progress, const struct tsv_row *from,
+                     struct intake_row *row);
+static bool read_cell(struct judge *judge, const struct progress *progress,
+                      const struct tsv_row *from, size_t column, double max, struct decimal *value);
+static void judge_order(struct judge *judge, const struct progress *progress, size_t index);
+static void judge_scale(struct judge *judge, struct progress *progress);
+static void find_crossing(struct judge *judge, struct progress *progress);
+static void take_crossing(struct judge *judge, const struct progress *progress, size_t index);
+static void judge_shape(struct judge *judge, const struct progress *progress);
+static bool names_look_swapped(const struct progress *progress);
+static bool hours_look_per_epoch(const struct progress *progress);
+
+void judge_progress_file(struct judge *judge)
+{
+    struct progress progress = {0};
+    struct intake_place place = {.file = INTAKE_PROGRESS};
+    struct error fault = {0};
+    enum status status;
+
+    if (!judge_check_bytes(judge, INTAKE_PROGRESS, judge->input->progress))
+        return;
+    status = tsv_parse(judge->input->progress, judge->arena, &progress.tsv, &fault);
+    if (status == ST_NO_MEMORY) {
+        judge->no_memory = true;
+        return;
+    }
+    if (status != ST_OK) {
+        place.line = fault.line;
+        /* More rows than tsv_parse() takes do not fit the file's size anyway, but for blank ones. */
+        judge_add(judge, &place,
+                  intake_code_find(fault.code) == NULL ? "file_too_large" : fault.code, "%s",
+                  fault.detail);
+        return;
+    }
+    if (!map_columns(judge, &progress))
+        return;
+    if (progress.tsv.row_count == 0) {
+        judge_add(judge, &place, "no_rows", "there is a header line and nothing below it");
+        return;
+    }
+    read_rows(judge, &progress);
+    if (judge->no_memory || progress.row_count == 0)
+        return;
+    judge_scale(judge, &progress);
+    find_crossing(judge, &progress);
+    judge_shape(judge, &progress);
+    judge->result->record.rows = progress.rows;
+    judge->result->record.row_count = progress.row_count;
+}
+
+/* False when a column is missing or named twice: nothing below the header can then be understood. */
+static bool map_columns(struct judge *judge, struct progress *progress)
+{
+    const struct task *task = judge->input->task;
+    const struct tsv_row *header = &progress->tsv.header;
+    struct intake_place place = {.file = INTAKE_PROGRESS, .line = header->line};
+    struct buf detail, want;
+    bool usable = true;
+
+    progress->names[COLUMN_EPOCH] = "epoch";
+    progress->names[COLUMN_HOURS] = "hours";
+    progress->names[COLUMN_METRIC] = task->metric;
+    progress->column_count = COLUMN_FIRST_EXTRA;
+    for (size_t i = 0; i < task->column_count && progress->column_count < TSV_COLUMNS_MAX; i++)
+        progress->names[progress->column_count++] = task->columns[i];
+    for (size_t i = 0; i < progress->column_count; i++) {
+        size_t found = 0;
+
+        for (size_t at = 0; at < header->cell_count; at++)
+            if (str_eq_cstr(header->cells[at], progress->names[i])) {
+                progress->indices[i] = at;
+                found++;
+            }
+        usable = usable && found == 1;
+    }
+    if (usable && header->cell_count == progress->column_count)
+        return true;
+    buf_init(&detail, ENTRY_FILE_BYTES_MAX);
+    buf_init(&want, ENTRY_FILE_BYTES_MAX);
+    for (size_t at = 0; at < header->cell_count; at++) {
+        buf_append_cstr(&detail, at == 0 ? "" : ",");
+        buf_append(&detail, header->cells[at]);
+    }
+    buf_append_cstr(&want, "the columns are, separated by one tab each: ");
+    for (size_t i = 0; i < progress->column_count; i++)
+        buf_appendf(&want, "%s%s", i == 0 ? "" : ", ", progress->names[i]);
+    if (detail.failed || want.failed || (place.hint = judge_copy(judge, buf_str(&want))) == NULL)
+        judge->no_memory = true;
+    else
+        judge_add(judge, &place, "tsv_header", "%s", detail.data);
+    buf_fini(&detail);
+    buf_fini(&want);
+    return usable;
+}
+
+static void read_rows(struct judge *judge, struct progress *progress)
+{
+    const size_t count = progress->tsv.row_count;
+
+    progress->rows = ARENA_NEW_ARRAY(judge->arena, count, struct intake_row);
+    progress->hours = ARENA_NEW_ARRAY(judge->arena, count, struct decimal);
+    progress->metrics = ARENA_NEW_ARRAY(judge->arena, count, struct decimal);
+    if (progress->rows == NULL || progress->hours == NULL || progress->metrics == NULL) {
+        judge->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < count && !judge->no_memory; i++) {
+        const struct tsv_row *from = &progress->tsv.rows[i];
+
+        if (!read_row(judge, progress, from, &progress->rows[progress->row_count])) {
+            progress->unread_count++;
+            continue;
+        }
+        judge_order(judge, progress, progress->row_count);
+        if (progress->rows[progress->row_count].metric > progress->metric_high)
+            progress->metric_high = progress->rows[progress->row_count].metric;
+        progress->row_count++;
+    }
+}
+
+static bool read_row(struct judge *judge, struct progress *progress, const struct tsv_row *from,
+                     struct intake_row *row)
+{
+    const struct task *task = judge->input->task;
+    const struct intake_place place = {.file = INTAKE_PROGRESS, .line = from->line};
+    const double metric_max = judge->input->mode == INTAKE_HISTORY ? 100.0 : task->metric_max;
+    struct decimal *hours = &progress->hours[progress->row_count];
+    struct decimal *metric = &progress->metrics[progress->row_count];
+    struct decimal epoch, extra;
+    bool good;
+
+    if (from->cell_count != progress->tsv.header.cell_count) {
+        judge_add(judge, &place, "tsv_fields", "the row has %zu cells, the header %zu",
+                  from->cell_count, progress->tsv.header.cell_count);
+        return false;
+    }
+    /* Every cell is looked at, also behind a bad one. */
+    good = read_cell(judge, progress, from, COLUMN_EPOCH, EPOCH_MAX, &epoch);
+    good = read_cell(judge, progress, from, COLUMN_HOURS, HOURS_MAX, hours) && good;
+    good = read_cell(judge, progress, from, COLUMN_METRIC, metric_max, metric) && good;
+    row->extras = ARENA_NEW_ARRAY(judge->arena, task->column_count, double);
+    if (row->extras == NULL) {
+        judge->no_memory = true;
+        return false;
+    }
+    for (size_t i = 0; i < task->column_count; i++) {
+        if (!read_cell(judge, progress, from, COLUMN_FIRST_EXTRA + i, metric_max, &extra))
+            good = false;
+        else
+            row->extras[i] = decimal_to_double(extra);
+    }
+    if (!good)
+        return false;
+    if (decimal_scale(*hours, NS_PER_HOUR, &row->elapsed_ns, NULL) != ST_OK)
+        return false; /* cannot be: HOURS_MAX fits */
+    row->line = from->line;
+    row->epoch = decimal_to_double(epoch);
+    row->metric = decimal_to_double(*metric);
+    row->epoch_text = from->cells[progress->indices[COLUMN_EPOCH]];
+    row->hours_text = from->cells[progress->indices[COLUMN_HOURS]];
+    row->metric_text = from->cells[progress->indices[COLUMN_METRIC]];
+    return true;
+}
+
+static bool read_cell(struct judge *judge, const struct progress *progress,
+                      const struct tsv_row *from, size_t column, double max, struct decimal *value)
+{
+    const struct str text = from->cells[progress->indices[column]];
+    struct intake_place place = {
+        .file = INTAKE_PROGRESS, .line = from->line, .field = progress->names[column]};
+    const int shown = (int)(text.len < 64 ? text.len : 64);
+    const enum status status = decimal_parse(text, true, value, NULL, NULL);
+    size_t at;
+
+    if (status == ST_INVALID) {
+        if (str_find_char(text, ',', &at))
+            place.hint = "write numbers with a decimal point, not a comma";
+        judge_add(judge, &place, "not_a_number", "%s is \"%.*s\"", place.field, shown,
+                  text.len == 0 ? "" : text.data);
+        return false;
+    }
+    if (status != ST_OK || (value->negative && value->digits != 0) ||
+        decimal_to_double(*value) > max) {
+        judge_add(judge, &place, "out_of_range", "%s is %.*s, not between 0 and %.0f", place.field,
+                  shown, text.data, max);
+        return false;
+    }
+    return true;
+}
+
+/* A row against the one before it. */
+static void judge_order(struct judge *judge, const struct progress *progress, size_t index)
+{
+    const struct intake_row *row = &progress->rows[index], *before = row - 1;
+    struct intake_place place = {.file = INTAKE_PROGRESS, .line = row->line, .field = "hours"};
+
+    if (index == 0) {
+        place.field = "epoch";
+        if (row->epoch <= 0.0)
+            judge_add(judge, &place, "epoch_from_0",
+                      "the labels start at 0: one is added to count the epochs");
+        return;
+    }
+    if (decimal_cmp(progress->hours[index], progress->hours[index - 1]) < 0)
+        judge_add(judge, &place, "hours_decrease", "hours go back from %.*s to %.*s",
+                  STR_ARG(before->hours_text), STR_ARG(row->hours_text));
+    place.field = "epoch";
+    if (row->epoch <= before->epoch)
+        judge_add(judge, &place, "epoch_not_increasing", "epoch %.*s follows epoch %.*s",
+                  STR_ARG(row->epoch_text), STR_ARG(before->epoch_text));
+}
+
+/* Percent where a fraction is wanted, or the reverse. */
+static void judge_scale(struct judge *judge, struct progress *progress)
+{
+    const struct task *task = judge->input->task;
+    const struct intake_place place = {.file = INTAKE_PROGRESS, .field = task->metric};
+
+    if (task->metric_max == 100.0 && progress->metric_high > 0.0 && progress->metric_high <= 1.0)
+        judge_add(judge, &place, "looks_like_fraction", "no %s is above 1", task->metric);
+    if (task->metric_max == 1.0 && progress->metric_high > 1.0) {
+        progress->percent_f1 = true; /* new submissions were refused by the range */
+        judge_add(judge, &place, "f1_looks_like_percent", "%s is up to %g, above 1", task->metric,
+                  progress->metric_high);
+    }
+}
+
+static void find_crossing(struct judge *judge, struct progress *progress)
+{
+    const struct task *task = judge->input->task;
+    struct intake_place place = {.file = INTAKE_PROGRESS, .field = task->metric};
+    size_t best = 0;
+
+    for (size_t i = 0; i < progress->row_count; i++) {
+        struct decimal reached = progress->metrics[i];
+
+        reached.exponent += progress->percent_f1 ? PERCENT_EXPONENT : 0;
+        if (decimal_cmp(reached, task->target) >= 0) {
+            take_crossing(judge, progress, i);
+            return;
+        }
+        if (decimal_cmp(progress->metrics[i], progress->metrics[best]) > 0)
+            best = i;
+    }
+    if (progress->unread_count > 0 || (task->metric_max == 100.0 && progress->metric_high <= 1.0))
+        return; /* another fault says why */
+    place.line = progress->rows[best].line;
+    judge_add(judge, &place, "threshold_not_reached", "the best %s is %.*s, the target is %s",
+              task->metric, STR_ARG(progress->rows[best].metric_text), task->target_text);
+}
+
+static void take_crossing(struct judge *judge, const struct progress *progress, size_t index)
+{
+    struct intake_record *record = &judge->result->record;
+    const struct intake_row *row = &progress->rows[index];
+    const struct intake_place place = {.file = INTAKE_PROGRESS,
+                                       .line = row->line,
+                                       .field = "hours",
+                                       .hint = "count the time from the start of the training"};
+
+    if (row->elapsed_ns <= 0) {
+        judge_add(judge, &place, "out_of_range", "the target is reached at hour %.*s",
+                  STR_ARG(row->hours_text));
+        return;
+    }
+    record->crossing_index = index;
+    record->tta_ns = row->elapsed_ns;
+    record->tta_hours_text = judge_copy(judge, row->hours_text);
+    record->epoch = row->epoch;
+    record->epoch_count = row->epoch + (progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0);
+    record->has_accuracy = true;
+    record->accuracy = row->metric;
+    record->accuracy_text = judge_copy(judge, row->metric_text);
+    record->has_tta = record->tta_hours_text != NULL && record->accuracy_text != NULL;
+}
+
+/* Shapes that no single row shows. */
+static void judge_shape(struct judge *judge, const struct progress *progress)
+{
+    const struct intake_row *last = &progress->rows[progress->row_count - 1];
+    const double hours = (double)last->elapsed_ns / (double)NS_PER_HOUR;
+    const double epochs = last->epoch + (progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0);
+    struct intake_place place = {.file = INTAKE_PROGRESS, .field = "hours"};
+
+    if (names_look_swapped(progress)) {
+        judge_add(judge, &place, "epoch_hours_look_swapped",
+                  "hours are the numbers 1, 2, 3 .., epochs are fractions");
+        return;
+    }
+    if (hours_look_per_epoch(progress))
+        judge_add(judge, &place, "hours_look_per_epoch",
+                  "the hours of all rows are about the same and do not add up");
+    else if (epochs > 0.0 && hours / epochs > EPOCH_HOURS_MAX)
+        judge_add(judge, &place, "hours_look_like_seconds", "%.4g hours for each epoch",
+                  hours / epochs);
+}
+
+static bool names_look_swapped(const struct progress *progress)
+{
+    bool fractions = false;
+
+    if (progress->row_count < SHAPE_ROWS_MIN)
+        return false;
+    for (size_t i = 0; i < progress->row_count; i++) {
+        const struct intake_row *row = &progress->rows[i];
+
+        if (row->elapsed_ns % NS_PER_HOUR != 0 ||
+            (i > 0 && row->elapsed_ns - row[-1].elapsed_ns != NS_PER_HOUR))
+            return false;
+        fractions = fractions || row->epoch < (double)(int64_t)row->epoch ||
+                    row->epoch > (double)(int64_t)row->epoch;
+    }
+    return fractions;
+}
+
+static bool hours_look_per_epoch(const struct progress *progress)
+{
+    int64_t low = INT64_MAX, high = 0;
+
+    if (progress->row_count < SHAPE_ROWS_MIN)
+        return false;
+    for (size_t i = 0; i < progress->row_count; i++) {
+        const int64_t ns = progress->rows[i].elapsed_ns;
+
+        low = ns < low ? ns : low;
+        high = ns > high ? ns : high;
+    }
+    /* Of times from the start, the fourth is about four times the first. */
+    return low > 0 && (double)high < SAME_HOURS_RATIO * (double)low;
+}
