@@ -19,6 +19,25 @@
 #define REF_LIST(X)                              \
     X(OP_FILL, fill)                             \
     X(OP_IOTA, iota)                             \
+    X(OP_ROW_READ, row_read)                     \
+    X(OP_ROW_WRITE, row_write)                   \
+    X(OP_CONVERT, convert)                       \
+    X(OP_RESHAPE, reshape)                       \
+    X(OP_TRANSPOSE, transpose)                   \
+    X(OP_SLICE, slice)                           \
+    X(OP_PAD, pad)                               \
+    X(OP_CONCAT, concat)                         \
+    X(OP_GATHER_ROWS, gather_rows)               \
+    X(OP_SCATTER_ROWS, scatter_rows)             \
+    X(OP_UNARY, unary)                           \
+    X(OP_UNARY_GRAD, unary_grad)                 \
+    X(OP_BINARY, binary)                         \
+    X(OP_SELECT, select)                         \
+    X(OP_REDUCE, reduce)                         \
+    X(OP_LAYER_NORM, layer_norm)                 \
+    X(OP_LAYER_NORM_GRAD, layer_norm_grad)       \
+    X(OP_SOFTMAX, softmax)                       \
+    X(OP_SOFTMAX_GRAD, softmax_grad)             \
     X(OP_MATMUL, matmul)                         \
     X(OP_CONV2D, conv2d)                         \
     X(OP_CONV2D_GRAD_INPUT, conv2d_grad_input)   \
