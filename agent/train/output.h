@@ -1,0 +1,22 @@
+/* agent/train/output.h: what `train` leaves behind: NAME.json and NAME.tsv, an entry as a server takes
+ * it. Ownership: borrows all. Threads: one owner. */
+#ifndef DAYBREAK_AGENT_TRAIN_OUTPUT_H
+#define DAYBREAK_AGENT_TRAIN_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "agent/train/session.h"
+#include "common/status.h"
+
+struct output {
+    const char *dir, *name;
+    const char *author, *author_email, *cost_per_hour, *instance; /* NULL: not given */
+    const char *target_text;
+    bool holdout, resumed;
+};
+
+/* Writes both files. Without an author they are written, too: a server names what is missing. */
+enum status output_write_entry(const struct output *output, const struct session_plan *plan,
+                               const struct session_result *result, struct error *err);
+
+#endif
