@@ -126,6 +126,22 @@ double decimal_to_double(struct decimal value)
     return strtod(text, NULL); /* rounds to nearest; the programs never leave the C locale */
 }
 
+void decimal_append_json(struct buf *out, struct str text)
+{
+    struct decimal value = {0};
+
+    if (decimal_parse(text, false, &value, NULL, NULL) == ST_OK) {
+        buf_append(out, text);
+        return;
+    }
+    if (decimal_parse(text, true, &value, NULL, NULL) != ST_OK) {
+        assert(false); /* the caller promised a number */
+        return;
+    }
+    buf_appendf(out, "%s%llue%d", value.negative ? "-" : "", (unsigned long long)value.digits,
+                (int)value.exponent);
+}
+
 void decimal_format(int64_t value, int places, char text[32])
 {
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;

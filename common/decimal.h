@@ -36,6 +36,10 @@ enum status decimal_scale_product(struct decimal a, struct decimal b, int64_t un
 int decimal_cmp(struct decimal a, struct decimal b); /* exact: -1, 0, 1 */
 double decimal_to_double(struct decimal value);      /* nearest */
 
+/* Appends text that decimal_parse() takes as a JSON number: as it is where JSON knows the form, else the same
+ * value as digits and exponent ("1." as 1e0). */
+void decimal_append_json(struct buf *out, struct str text);
+
 /* An integer of units of 10^-places as text with `places` decimals: (10663472, 6) -> "10.663472". */
 void decimal_format(int64_t value, int places, char text[32]);
 /* The same without trailing zeros behind the point, nor a bare point. */

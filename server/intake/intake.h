@@ -41,7 +41,7 @@ struct intake_row { /* one evaluation of the progress file */
     struct str epoch_text, hours_text, metric_text;
     int64_t elapsed_ns; /* hours, rounded half to even */
     double metric;      /* the task's metric, in the unit of the file */
-    double *extras;     /* the task's further columns, in the task's order */
+    struct str *extras; /* the task's further columns, in the task's order */
 };
 
 /* What the files say. Texts are NUL-terminated, trimmed, control bytes replaced by blanks. A member that was

@@ -172,7 +172,7 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
     good = read_cell(judge, progress, from, COLUMN_EPOCH, EPOCH_MAX, &epoch);
     good = read_cell(judge, progress, from, COLUMN_HOURS, HOURS_MAX, hours) && good;
     good = read_cell(judge, progress, from, COLUMN_METRIC, metric_max, metric) && good;
-    row->extras = ARENA_NEW_ARRAY(judge->arena, task->column_count, double);
+    row->extras = ARENA_NEW_ARRAY(judge->arena, task->column_count, struct str);
     if (row->extras == NULL) {
         judge->no_memory = true;
         return false;
@@ -181,7 +181,7 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
         if (!read_cell(judge, progress, from, COLUMN_FIRST_EXTRA + i, metric_max, &extra))
             good = false;
         else
-            row->extras[i] = decimal_to_double(extra);
+            row->extras[i] = from->cells[progress->indices[COLUMN_FIRST_EXTRA + i]];
     }
     if (!good)
         return false;

@@ -1,0 +1,129 @@
+/* server/api/accept.c: see accept.h. */
+#include "server/api/accept.h"
+
+#include <assert.h>
+
+#include "common/decimal.h"
+#include "common/entry.h"
+
+static enum status fill_epochs(const struct task *task, const struct intake_record *record,
+                               struct arena *arena, struct new_entry *entry, struct error *err);
+static const char *write_extras(const struct task *task, const struct intake_row *row,
+                                struct arena *arena);
+static struct opt_i64 optional(bool has, int64_t value);
+
+enum status accept_check_name(struct str name, struct error *err)
+{
+    bool good = name.len > 0 && name.len <= ENTRY_NAME_BYTES_MAX && str_is_utf8(name) &&
+                name.data[0] != '.' && name.data[0] != ' ' && name.data[name.len - 1] != ' ';
+
+    for (size_t i = 0; i < name.len && good; i++)
+        good = (unsigned char)name.data[i] >= ' ' && name.data[i] != 0x7F && name.data[i] != '/' &&
+               name.data[i] != '\\';
+    if (good)
+        return ST_OK;
+    return error_set_code(err, ST_INVALID, "bad_name", "name",
+                          "name the files after what was run: model, hardware, framework",
+                          "an entry's name has 1 to %d bytes of UTF-8 without slashes, control "
+                          "bytes, blanks at its ends or a point in front",
+                          ENTRY_NAME_BYTES_MAX);
+}
+
+enum status accept_fill_entry(const struct task *task, struct str name,
+                              const struct intake_record *record,
+                              const struct accept_facets *facets, struct arena *arena,
+                              struct new_entry *entry, struct error *err)
+{
+    const bool train = task->phase == TASK_TRAIN;
+    enum status status = accept_check_name(name, err);
+
+    if (status != ST_OK)
+        return status;
+    assert(record->author != NULL && record->hardware != NULL); /* intake found no error */
+    assert(train ? record->has_tta : record->has_latency);
+    *entry = (struct new_entry){
+        .task = task,
+        .name = name,
+        .model = record->model,
+        .author = record->author,
+        .hardware = record->hardware,
+        .framework = record->framework,
+        .code_url = record->code_url,
+        .claimed_date = record->date_text,
+        .cost_per_hour_text = record->cost_per_hour_text,
+        .accuracy_text = record->accuracy_text,
+        .tta_ns = optional(train && record->has_tta, record->tta_ns),
+        .cost_pico = optional(train && record->has_cost, record->cost_pico),
+        .latency_ns = optional(!train && record->has_latency, record->latency_ns),
+        .inference_cost_pico = optional(!train && record->has_cost, record->cost_pico),
+        .tta_hours_text = record->tta_hours_text,
+        .latency_ms_text = record->latency_text,
+        .inference_cost_text = train ? NULL : record->cost_text,
+        .misc_json = record->misc_json,
+        .extra_json = record->extra_json,
+    };
+    if (facets != NULL) {
+        entry->device_kind = facets->device_kind;
+        entry->device_model = facets->device_model;
+        entry->cloud = facets->cloud;
+        entry->devices = facets->devices;
+        entry->nodes = facets->nodes;
+    }
+    return train ? fill_epochs(task, record, arena, entry, err) : ST_OK;
+}
+
+static enum status fill_epochs(const struct task *task, const struct intake_record *record,
+                               struct arena *arena, struct new_entry *entry, struct error *err)
+{
+    const struct intake_row *crossing = &record->rows[record->crossing_index];
+    struct new_epoch *epochs = ARENA_NEW_ARRAY(arena, record->row_count, struct new_epoch);
+
+    entry->epoch_text = arena_copy(arena, crossing->epoch_text);
+    entry->epoch_count_text = record->epoch_count > record->epoch
+                                  ? arena_printf(arena, "%.15g", record->epoch_count)
+                                  : entry->epoch_text;
+    if (epochs == NULL || entry->epoch_text == NULL || entry->epoch_count_text == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the epochs");
+    for (size_t i = 0; i < record->row_count; i++) {
+        const struct intake_row *row = &record->rows[i];
+
+        epochs[i] = (struct new_epoch){.label = row->epoch_text,
+                                       .value_text = row->metric_text,
+                                       .official_ns = row->elapsed_ns};
+        if (task->column_count == 0)
+            continue;
+        epochs[i].extra_json = write_extras(task, row, arena);
+        if (epochs[i].extra_json == NULL)
+            return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the epochs");
+    }
+    entry->epochs = epochs;
+    entry->epoch_count = record->row_count;
+    entry->crossing_index = record->crossing_index;
+    return ST_OK;
+}
+
+/* {"top1Accuracy":47.07}; NULL when memory ran out. */
+static const char *write_extras(const struct task *task, const struct intake_row *row,
+                                struct arena *arena)
+{
+    const char *copy = NULL;
+    struct buf out;
+
+    buf_init(&out, 4096);
+    for (size_t i = 0; i < task->column_count; i++) {
+        buf_append_char(&out, i == 0 ? '{' : ',');
+        buf_append_json(&out, str_from_cstr(task->columns[i]));
+        buf_append_char(&out, ':');
+        decimal_append_json(&out, row->extras[i]);
+    }
+    buf_append_char(&out, '}');
+    if (!out.failed)
+        copy = arena_copy(arena, buf_str(&out));
+    buf_fini(&out);
+    return copy;
+}
+
+static struct opt_i64 optional(bool has, int64_t value)
+{
+    return (struct opt_i64){has, has ? value : 0};
+}
