@@ -13,9 +13,9 @@ static void softmax_work(const struct kernel_args *args, int phase, int64_t item
     (void)phase;
     (void)item;
     for (int64_t first = 0; first < rows * width; first += width) {
-        double most = -INFINITY, sum = 0.0;
+        double most = scale * ref_get(x, args->in[0], first), sum = 0.0;
 
-        for (int64_t d = 0; d < width; d++)
+        for (int64_t d = 1; d < width; d++)
             most = fmax(most, scale * ref_get(x, args->in[0], first + d));
         for (int64_t d = 0; d < width; d++)
             sum += exp(scale * ref_get(x, args->in[0], first + d) - most);
