@@ -1,0 +1,642 @@
+/* server/page/board_page.c: /tasks/{task}. */
+#include "server/page/board_page.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "common/clock.h"
+#include "server/page/format.h"
+#include "server/page/measure_view.h"
+#include "server/page/render.h"
+
+#define ADDRESS_BYTES_MAX 4096
+
+/* One row on its way to the page: where it stands on the board, and its key in the wanted order. */
+struct sort_row {
+    const struct board_item *item;
+    size_t index; /* on the board: keeps equal keys in the board's order */
+    bool missing; /* last in both directions */
+    bool by_text;
+    const char *text;
+    double number;
+    int sign;
+};
+
+static const struct {
+    const char *name;
+    bool descends_first; /* the first click shows the largest */
+} sorts[SORT_COUNT] = {
+    [SORT_PLACE] = {"place", false},
+    [SORT_MODEL] = {"model", false},
+    [SORT_AUTHOR] = {"author", false},
+    [SORT_HARDWARE] = {"hardware", false},
+    [SORT_FRAMEWORK] = {"framework", false},
+    [SORT_VALUE] = {"value", false},
+    [SORT_COST] = {"cost", false},
+    [SORT_EPOCH] = {"epoch", false},
+    [SORT_ACCURACY] = {"accuracy", true},
+    [SORT_TIER] = {"tier", true},
+    [SORT_DATE] = {"date", true},
+};
+
+static const char *const tiers[] = {"reported", "witnessed", "reproduced"};
+
+/* The boards that have data; the one by energy comes with the agents' counters. */
+static const struct {
+    enum board_by by;
+    const char *label, *words;
+} boards[] = {
+    {BOARD_TIME, "Time", "by time to accuracy"},
+    {BOARD_COST, "Cost", "by cost of the training"},
+    {BOARD_LATENCY, "Latency", "by latency"},
+    {BOARD_INFERENCE_COST, "Cost", "by cost of an item"},
+};
+
+static size_t pick_rows(struct arena *arena, const struct board *board,
+                        const struct board_query *query, struct sort_row *rows);
+static void fill_heads(struct arena *arena, const struct task *task,
+                       const struct board_query *query, struct board_view *view);
+static void fill_rows(struct arena *arena, const struct board *board,
+                      const struct board_query *query, const struct sort_row *rows, size_t count,
+                      struct board_view *view);
+static void fill_missing(struct arena *arena, const struct board *board,
+                         const struct board_query *query, struct board_view *view);
+static void fill_filter(struct arena *arena, const struct task *task,
+                        const struct board_query *query, struct board_view *view);
+static void fill_links(struct arena *arena, const struct task *task,
+                       const struct board_query *query, struct board_view *view);
+static void fill_pages(struct arena *arena, const struct task *task,
+                       const struct board_query *query, size_t page_count, size_t current,
+                       struct board_view *view);
+
+static enum status read_choice(struct query *query, const char *name, const char *const *choices,
+                               size_t count, size_t *index, struct error *err)
+{
+    struct str text;
+
+    if (!query_read_text(query, name, &text) || text.len == 0)
+        return ST_OK;
+    for (size_t i = 0; i < count; i++)
+        if (str_eq_cstr(text, choices[i])) {
+            *index = i;
+            return ST_OK;
+        }
+    return error_set_code(err, ST_INVALID, "unknown_value", name, NULL, "'%.*s' is not known here",
+                          (int)str_utf8_cut(text, 64), text.data);
+}
+
+/* A date; an empty field of the form is none. */
+static enum status read_date(struct query *query, const char *name, struct str *text, bool *has,
+                             int64_t *days, struct error *err)
+{
+    bool padded;
+
+    if (!query_read_text(query, name, text) || text->len == 0)
+        return ST_OK;
+    if (clock_parse_date(*text, days, &padded, err) != ST_OK) {
+        snprintf(err->field, sizeof err->field, "%s", name);
+        return ST_INVALID;
+    }
+    *has = true;
+    return ST_OK;
+}
+
+enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
+                             struct error *err)
+{
+    static const char *const directions[] = {"asc", "desc"};
+    const char *names[SORT_COUNT];
+    size_t sort = SORT_PLACE, direction = 0, tier = ARRAY_LEN(tiers);
+    struct str by;
+
+    for (size_t i = 0; i < SORT_COUNT; i++)
+        names[i] = sorts[i].name;
+    *out = (struct board_query){.by = task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY};
+    if (query_read_text(query, "by", &by) && by.len > 0 &&
+        (!board_by_parse(by, &out->by) || !board_by_fits(out->by, task)))
+        return error_set_code(err, ST_INVALID, "unknown_value", "by", NULL,
+                              "%s has no board by '%.*s'", task->title, (int)str_utf8_cut(by, 64),
+                              by.data);
+    if (read_choice(query, "sort", names, SORT_COUNT, &sort, err) != ST_OK ||
+        read_choice(query, "dir", directions, ARRAY_LEN(directions), &direction, err) != ST_OK ||
+        read_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err) != ST_OK ||
+        read_date(query, "from", &out->from, &out->has_from, &out->from_days, err) != ST_OK ||
+        read_date(query, "to", &out->to, &out->has_to, &out->to_days, err) != ST_OK ||
+        query_read_i64(query, "page", 1, BOARD_ENTRIES_MAX, &out->page, err) != ST_OK ||
+        query_read_i64(query, "hl", 1, INT64_MAX, &out->highlight, err) != ST_OK)
+        return err->status;
+    out->sort = (enum board_sort)sort;
+    out->descending = direction == 1;
+    if (tier < ARRAY_LEN(tiers))
+        out->tier = str_from_cstr(tiers[tier]);
+    (void)query_read_text(query, "hardware", &out->hardware);
+    (void)query_read_text(query, "framework", &out->framework);
+    out->hardware = str_trim(out->hardware);
+    out->framework = str_trim(out->framework);
+    return ST_OK;
+}
+
+/* ---- addresses ---- */
+
+static void add_parameter(struct buf *out, const char *name, struct str value)
+{
+    if (value.len == 0)
+        return;
+    buf_append_char(out, memchr(out->data, '?', out->len) == NULL ? '?' : '&');
+    buf_append_cstr(out, name);
+    buf_append_char(out, '=');
+    render_append_url(out, value);
+}
+
+static void add_filter(struct buf *out, const struct board_query *query)
+{
+    add_parameter(out, "tier", query->tier);
+    add_parameter(out, "hardware", query->hardware);
+    add_parameter(out, "framework", query->framework);
+    add_parameter(out, "from", query->from);
+    add_parameter(out, "to", query->to);
+}
+
+static struct str keep(struct arena *arena, struct buf *address)
+{
+    const char *copy = address->failed ? NULL : arena_copy(arena, buf_str(address));
+
+    buf_fini(address);
+    return str_from_cstr(copy);
+}
+
+struct str board_query_address(struct arena *arena, const struct task *task,
+                               const struct board_query *query)
+{
+    struct buf out;
+
+    buf_init(&out, ADDRESS_BYTES_MAX);
+    buf_append_cstr(&out, "/tasks/");
+    render_append_url(&out, str_from_cstr(task->id));
+    if (query->by != (task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY))
+        add_parameter(&out, "by", str_from_cstr(board_by_name(query->by)));
+    add_filter(&out, query);
+    if (query->sort != SORT_PLACE || query->descending) {
+        add_parameter(&out, "sort", str_from_cstr(sorts[query->sort].name));
+        add_parameter(&out, "dir", query->descending ? STR("desc") : STR("asc"));
+    }
+    if (query->page > 1)
+        add_parameter(&out, "page", format_text(arena, "%" PRId64, query->page));
+    if (query->highlight > 0)
+        add_parameter(&out, "hl", format_text(arena, "%" PRId64, query->highlight));
+    return keep(arena, &out);
+}
+
+/* The same rows in the API. */
+static struct str api_address(struct arena *arena, const struct task *task,
+                              const struct board_query *query, bool csv)
+{
+    struct buf out;
+
+    buf_init(&out, ADDRESS_BYTES_MAX);
+    buf_append_cstr(&out, "/v1/leaderboards/");
+    render_append_url(&out, str_from_cstr(task->id));
+    add_parameter(&out, "by", str_from_cstr(board_by_name(query->by)));
+    add_filter(&out, query);
+    add_parameter(&out, "limit", STR("1000"));
+    if (csv)
+        add_parameter(&out, "format", STR("csv"));
+    return keep(arena, &out);
+}
+
+static bool is_filtered(const struct board_query *query)
+{
+    return query->tier.len > 0 || query->hardware.len > 0 || query->framework.len > 0 ||
+           query->from.len > 0 || query->to.len > 0;
+}
+
+/* ---- the page ---- */
+
+static const char *board_words(enum board_by by)
+{
+    for (size_t i = 0; i < ARRAY_LEN(boards); i++)
+        if (boards[i].by == by)
+            return boards[i].words;
+    return "by energy";
+}
+
+static struct str summary(struct arena *arena, const struct board *board,
+                          const struct board_query *query, size_t shown)
+{
+    const struct str all = format_counted(arena, (int64_t)board->item_count, "entry", "entries");
+    int64_t value;
+    struct str best;
+
+    if (board->item_count == 0)
+        return STR("No entry yet.");
+    if (is_filtered(query))
+        return format_text(arena, "%zu of %.*s, with their places on the whole board.", shown,
+                           STR_ARG(all));
+    if (!board_value(board->items[0].row, board->by, &value))
+        return all;
+    best = measure_shown(arena, board->by, value);
+    return format_text(arena, "%.*s. The best: %.*s.", STR_ARG(all), STR_ARG(best));
+}
+
+void page_render_board(struct buf *out, const struct page_frame *frame, const struct board *board,
+                       const struct board_query *query)
+{
+    struct arena *arena = frame->arena;
+    const struct task *task = board->task;
+    struct sort_row *rows = ARENA_NEW_ARRAY(arena, board->item_count, struct sort_row);
+    const size_t picked = rows == NULL ? 0 : pick_rows(arena, board, query, rows);
+    const size_t page_count = picked == 0 ? 1 : (picked + BOARD_PAGE_ROWS - 1) / BOARD_PAGE_ROWS;
+    size_t page = query->page == 0 ? 1 : (size_t)query->page, first;
+    struct page_title title = {.section = SECTION_TASKS, .script = "board.js"};
+    struct board_view view = {
+        .task = str_from_cstr(task->id),
+        .by = str_from_cstr(board_by_name(query->by)),
+        .heading = str_from_cstr(task->title),
+        .goal = format_goal(arena, task),
+        .description = layout_text(task->description),
+        .clock_rule = layout_text(task->clock_rule),
+        .has_epochs = task->phase == TASK_TRAIN,
+        .json_href = api_address(arena, task, query, false),
+        .csv_href = api_address(arena, task, query, true),
+        .permalink = board_query_address(arena, task, query),
+    };
+
+    for (size_t i = 0; query->page == 0 && i < picked; i++)
+        if (rows[i].item->row->entry == query->highlight)
+            page = i / BOARD_PAGE_ROWS + 1;
+    if (page > page_count)
+        page = page_count;
+    first = (page - 1) * BOARD_PAGE_ROWS;
+    title.title = format_text(arena, "%s %s", task->title, board_words(query->by));
+    title.description = format_text(
+        arena, "Who reaches %.*s %s: the ranked entries of %s.", STR_ARG(view.goal),
+        task->phase == TASK_TRAIN ? "first and cheapest" : "with the least delay", task->title);
+    view.page = layout_make(frame, &title);
+    view.summary = summary(arena, board, query, picked);
+    fill_links(arena, task, query, &view);
+    fill_filter(arena, task, query, &view);
+    fill_heads(arena, task, query, &view);
+    fill_rows(arena, board, query, rows == NULL ? NULL : rows + first,
+              picked - first < BOARD_PAGE_ROWS ? picked - first : BOARD_PAGE_ROWS, &view);
+    fill_pages(arena, task, query, page_count, page, &view);
+    fill_missing(arena, board, query, &view);
+    template_board(out, &view);
+}
+
+/* ---- rows: filter and order ---- */
+
+static bool has_part(const char *text, struct arena *arena, struct str part)
+{
+    const char *wanted = arena_copy(arena, part);
+
+    return part.len == 0 || (text != NULL && wanted != NULL && strcasestr(text, wanted) != NULL);
+}
+
+static bool passes(struct arena *arena, const struct board_entry *row,
+                   const struct board_query *query)
+{
+    return (query->tier.len == 0 || str_eq_cstr(query->tier, row->tier)) &&
+           (!query->has_from || row->date_days >= query->from_days) &&
+           (!query->has_to || row->date_days <= query->to_days) &&
+           has_part(row->hardware, arena, query->hardware) &&
+           has_part(row->framework, arena, query->framework);
+}
+
+static double tier_rank(const char *tier)
+{
+    for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
+        if (tier != NULL && strcmp(tier, tiers[i]) == 0)
+            return (double)i;
+    return -1.0;
+}
+
+static void set_text_key(struct sort_row *row, const char *text)
+{
+    row->by_text = true;
+    row->text = text;
+    row->missing = text == NULL || text[0] == '\0';
+}
+
+static void set_number_key(struct sort_row *row, bool has, double number)
+{
+    row->missing = !has;
+    row->number = number;
+}
+
+static void set_decimal_key(struct sort_row *row, const char *text)
+{
+    row->missing = !str_parse_double(str_from_cstr(text), &row->number);
+}
+
+static void set_key(struct sort_row *row, const struct board_query *query)
+{
+    const struct board_entry *entry = row->item->row;
+
+    switch (query->sort) {
+    case SORT_MODEL: set_text_key(row, entry->model); break;
+    case SORT_AUTHOR: set_text_key(row, entry->author); break;
+    case SORT_HARDWARE: set_text_key(row, entry->hardware); break;
+    case SORT_FRAMEWORK: set_text_key(row, entry->framework); break;
+    case SORT_VALUE:
+        set_number_key(row, entry->has_tta || entry->has_latency,
+                       (double)(entry->has_tta ? entry->tta_ns : entry->latency_ns));
+        break;
+    case SORT_COST: set_number_key(row, entry->has_cost, (double)entry->cost_pico); break;
+    case SORT_EPOCH: set_decimal_key(row, entry->epoch_text); break;
+    case SORT_ACCURACY: set_decimal_key(row, entry->accuracy_text); break;
+    case SORT_TIER: set_number_key(row, entry->tier != NULL, tier_rank(entry->tier)); break;
+    case SORT_DATE: set_number_key(row, true, (double)entry->date_days); break;
+    case SORT_PLACE:
+    case SORT_COUNT: set_number_key(row, true, (double)row->index); break;
+    }
+    row->sign = query->descending ? -1 : 1;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct sort_row *left = a, *right = b;
+    int order;
+
+    if (left->missing != right->missing)
+        return left->missing ? 1 : -1;
+    if (left->missing)
+        order = 0;
+    else if (left->by_text)
+        order = strcasecmp(left->text, right->text);
+    else
+        order = (left->number > right->number) - (left->number < right->number);
+    if (order != 0)
+        return order * left->sign;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+static size_t pick_rows(struct arena *arena, const struct board *board,
+                        const struct board_query *query, struct sort_row *rows)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < board->item_count; i++) {
+        if (!passes(arena, board->items[i].row, query))
+            continue;
+        rows[count] = (struct sort_row){.item = &board->items[i], .index = i};
+        set_key(&rows[count], query);
+        count++;
+    }
+    qsort(rows, count, sizeof *rows, compare_rows);
+    return count;
+}
+
+/* ---- heads ---- */
+
+static struct sort_link_view sort_link(struct arena *arena, const struct task *task,
+                                       const struct board_query *query, enum board_sort sort,
+                                       const char *label)
+{
+    const bool current = query->sort == sort;
+    struct board_query next = *query;
+
+    next.sort = sort;
+    next.page = 0;
+    next.descending = current ? !query->descending : sorts[sort].descends_first;
+    return (struct sort_link_view){
+        .label = str_from_cstr(label),
+        .href = board_query_address(arena, task, &next),
+        .state = !current            ? STR("")
+                 : query->descending ? STR("down")
+                                     : STR("up"),
+        .hint = format_text(arena, "Sort by %s, %s", sorts[sort].name,
+                            next.descending ? "descending" : "ascending"),
+    };
+}
+
+struct head_plan {
+    const char *css;
+    enum board_sort sort[2];
+    const char *label[2]; /* the second may be NULL */
+    bool train_only;
+};
+
+static void fill_heads(struct arena *arena, const struct task *task,
+                       const struct board_query *query, struct board_view *view)
+{
+    const bool train = task->phase == TASK_TRAIN;
+    const bool by_cost = query->by == BOARD_COST || query->by == BOARD_INFERENCE_COST;
+    const struct head_plan plans[] = {
+        {"place", {SORT_PLACE}, {"#"}, false},
+        {"who", {SORT_MODEL, SORT_AUTHOR}, {"Model", "author"}, false},
+        {"wide", {SORT_HARDWARE, SORT_FRAMEWORK}, {"Hardware", "framework"}, false},
+        {by_cost ? "num mid" : "num ranks", {SORT_VALUE}, {train ? "Time" : "Latency"}, false},
+        {by_cost ? "num ranks" : "num mid",
+         {SORT_COST},
+         {train ? "Cost" : "Cost of 1M items"},
+         false},
+        {"num mid", {SORT_EPOCH}, {"Epoch"}, true},
+        {"num mid",
+         {SORT_ACCURACY},
+         {strcmp(task->unit, "percent") == 0 ? "Accuracy" : "F1"},
+         false},
+        {"mid", {SORT_TIER}, {"Tier"}, false},
+        {"date wide", {SORT_DATE}, {"Date"}, false},
+    };
+    struct board_head_view *heads =
+        ARENA_NEW_ARRAY(arena, ARRAY_LEN(plans), struct board_head_view);
+    size_t count = 0;
+
+    for (size_t i = 0; heads != NULL && i < ARRAY_LEN(plans); i++) {
+        struct sort_link_view *links = ARENA_NEW_ARRAY(arena, 2, struct sort_link_view);
+        size_t link_count = 0;
+
+        if (links == NULL || (plans[i].train_only && !train))
+            continue;
+        heads[count] = (struct board_head_view){
+            .css = str_from_cstr(plans[i].css), .aria = STR("none"), .links = links};
+        for (; link_count < 2 && plans[i].label[link_count] != NULL; link_count++) {
+            const enum board_sort sort = plans[i].sort[link_count];
+
+            links[link_count] = sort_link(arena, task, query, sort, plans[i].label[link_count]);
+            if (query->sort == sort)
+                heads[count].aria = query->descending ? STR("descending") : STR("ascending");
+        }
+        heads[count++].links_count = link_count;
+    }
+    view->heads = heads;
+    view->heads_count = count;
+}
+
+/* ---- cells ---- */
+
+static struct board_row_view make_row(struct arena *arena, const struct board *board,
+                                      const struct measure_range *range,
+                                      const struct sort_row *from, const struct board_query *query)
+{
+    const struct board_entry *entry = from->item->row;
+    char date[CLOCK_TEXT_BYTES];
+    struct board_row_view row = {
+        .entry = format_text(arena, "%" PRId64, entry->entry),
+        .name = layout_text(entry->name),
+        .place = format_text(arena, "%zu", from->item->place),
+        .label = format_text(arena, "%zu%s", from->item->place, from->item->tied ? "=" : ""),
+        .value = measure_exact(arena, board->by, entry),
+        .marked = entry->entry == query->highlight,
+        .href = format_text(arena, "/entries/%" PRId64, entry->entry),
+        .model = layout_either(entry->model, entry->name),
+        .author = layout_text(entry->author),
+        .hardware = layout_text(entry->hardware),
+        .framework = layout_text(entry->framework),
+        .main = measure_make(arena,
+                             board->by == BOARD_COST             ? BOARD_TIME
+                             : board->by == BOARD_INFERENCE_COST ? BOARD_LATENCY
+                                                                 : board->by,
+                             entry, range),
+        .cost = measure_make(arena,
+                             board->task->phase == TASK_TRAIN ? BOARD_COST : BOARD_INFERENCE_COST,
+                             entry, range),
+        .tier = layout_tier(arena, entry->tier, entry->has_n, entry->n, from->item->has_cv,
+                            from->item->cv),
+    };
+
+    row.epoch = layout_text(entry->epoch_text);
+    row.epochs = format_label(arena, entry->epoch_text);
+    row.accuracy = format_metric_text(arena, board->task, entry->accuracy_text);
+    if (from->item->has_separable && !from->item->separable_from_next)
+        row.overlap = STR("not separable from the next");
+    clock_format_days(entry->date_days, date);
+    row.date = format_text(arena, "%s", date);
+    return row;
+}
+
+static void fill_rows(struct arena *arena, const struct board *board,
+                      const struct board_query *query, const struct sort_row *rows, size_t count,
+                      struct board_view *view)
+{
+    struct board_row_view *views = ARENA_NEW_ARRAY(arena, count, struct board_row_view);
+    const struct measure_range range = measure_range_of(board);
+
+    for (size_t i = 0; views != NULL && rows != NULL && i < count; i++)
+        views[i] = make_row(arena, board, &range, &rows[i], query);
+    view->rows = views;
+    view->rows_count = views == NULL || rows == NULL ? 0 : count;
+    view->scale = range.logarithmic
+                      ? STR("Bars grow with the logarithm of the value, from the best to the last. "
+                            "×: ratio to the best.")
+                      : STR("Bars grow with the value, from zero. ×: ratio to the best.");
+}
+
+static void fill_missing(struct arena *arena, const struct board *board,
+                         const struct board_query *query, struct board_view *view)
+{
+    struct board_missing_view *missing =
+        ARENA_NEW_ARRAY(arena, board->not_ranked_count, struct board_missing_view);
+    size_t count = 0;
+
+    for (size_t i = 0; missing != NULL && i < board->not_ranked_count; i++) {
+        const struct board_entry *entry = board->not_ranked[i].row;
+
+        if (!passes(arena, entry, query))
+            continue;
+        missing[count++] = (struct board_missing_view){
+            .href = format_text(arena, "/entries/%" PRId64, entry->entry),
+            .model = layout_either(entry->model, entry->name),
+            .name = layout_text(entry->name),
+            .reason = layout_text(board->not_ranked[i].reason),
+        };
+    }
+    view->missing = missing;
+    view->missing_count = count;
+    view->missing_heading = format_text(arena, "Not ranked (%zu)", count);
+}
+
+/* ---- what stands around the table ---- */
+
+static void fill_links(struct arena *arena, const struct task *task,
+                       const struct board_query *query, struct board_view *view)
+{
+    struct link_view *tabs = ARENA_NEW_ARRAY(arena, ARRAY_LEN(boards), struct link_view);
+
+    view->tabs = tabs;
+    for (size_t i = 0; tabs != NULL && i < ARRAY_LEN(boards); i++) {
+        struct board_query other = *query;
+
+        if (!board_by_fits(boards[i].by, task))
+            continue;
+        other.by = boards[i].by;
+        other.page = 0;
+        tabs[view->tabs_count++] =
+            (struct link_view){.label = str_from_cstr(boards[i].label),
+                               .href = board_query_address(arena, task, &other),
+                               .current = boards[i].by == query->by};
+    }
+}
+
+static void keep_field(struct hidden_field_view *fields, size_t *count, const char *name,
+                       struct str value)
+{
+    fields[(*count)++] = (struct hidden_field_view){.name = str_from_cstr(name), .value = value};
+}
+
+static void fill_filter(struct arena *arena, const struct task *task,
+                        const struct board_query *query, struct board_view *view)
+{
+    struct option_view *options = ARENA_NEW_ARRAY(arena, ARRAY_LEN(tiers) + 1, struct option_view);
+    struct hidden_field_view *kept = ARENA_NEW_ARRAY(arena, 3, struct hidden_field_view);
+    struct board_query clear = {
+        .by = query->by, .sort = query->sort, .descending = query->descending};
+    struct buf words;
+
+    view->filtered = is_filtered(query);
+    view->hardware = query->hardware;
+    view->framework = query->framework;
+    view->from = query->from;
+    view->to = query->to;
+    view->clear_href = board_query_address(arena, task, &clear);
+    if (options != NULL) {
+        options[0] = (struct option_view){.label = STR("any"), .current = query->tier.len == 0};
+        for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
+            options[i + 1] = (struct option_view){.label = str_from_cstr(tiers[i]),
+                                                  .value = str_from_cstr(tiers[i]),
+                                                  .current = str_eq_cstr(query->tier, tiers[i])};
+        view->tiers = options;
+        view->tiers_count = ARRAY_LEN(tiers) + 1;
+    }
+    if (kept != NULL) {
+        keep_field(kept, &view->kept_count, "by", str_from_cstr(board_by_name(query->by)));
+        if (query->sort != SORT_PLACE || query->descending) {
+            keep_field(kept, &view->kept_count, "sort", str_from_cstr(sorts[query->sort].name));
+            keep_field(kept, &view->kept_count, "dir",
+                       query->descending ? STR("desc") : STR("asc"));
+        }
+        view->kept = kept;
+    }
+    buf_init(&words, ADDRESS_BYTES_MAX);
+    buf_append(&words, query->tier);
+    if (query->hardware.len > 0)
+        buf_appendf(&words, "%shardware with “%.*s”", words.len > 0 ? ", " : "",
+                    STR_ARG(query->hardware));
+    if (query->framework.len > 0)
+        buf_appendf(&words, "%sframework with “%.*s”", words.len > 0 ? ", " : "",
+                    STR_ARG(query->framework));
+    if (query->from.len > 0)
+        buf_appendf(&words, "%sfrom %.*s", words.len > 0 ? ", " : "", STR_ARG(query->from));
+    if (query->to.len > 0)
+        buf_appendf(&words, "%sto %.*s", words.len > 0 ? ", " : "", STR_ARG(query->to));
+    view->filter_summary = keep(arena, &words);
+}
+
+static void fill_pages(struct arena *arena, const struct task *task,
+                       const struct board_query *query, size_t page_count, size_t current,
+                       struct board_view *view)
+{
+    struct link_view *pages =
+        page_count > 1 ? ARENA_NEW_ARRAY(arena, page_count, struct link_view) : NULL;
+
+    for (size_t i = 0; pages != NULL && i < page_count; i++) {
+        struct board_query other = *query;
+
+        other.page = (int64_t)i + 1;
+        pages[i] = (struct link_view){.label = format_text(arena, "%zu", i + 1),
+                                      .href = board_query_address(arena, task, &other),
+                                      .current = i + 1 == current};
+    }
+    view->pages = pages;
+    view->pages_count = pages == NULL ? 0 : page_count;
+}

@@ -1,0 +1,58 @@
+/* server/page/board_page.h: /tasks/{task}: one board with its filters, sorted by any column.
+ * The page's whole state is its query: board_query_read() reads it, and every link on the page is one of its
+ * neighbours written out again. rank/board.h alone decides places; sorting by a column moves rows and keeps them.
+ * Ownership: as layout.h; a query borrows the request's. Threads: pure, any. */
+#ifndef DAYBREAK_SERVER_PAGE_BOARD_PAGE_H
+#define DAYBREAK_SERVER_PAGE_BOARD_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "common/str.h"
+#include "common/task.h"
+#include "server/http/query.h"
+#include "server/page/layout.h"
+#include "server/rank/board.h"
+
+#define BOARD_PAGE_ROWS 100
+
+enum board_sort {
+    SORT_PLACE,
+    SORT_MODEL,
+    SORT_AUTHOR,
+    SORT_HARDWARE,
+    SORT_FRAMEWORK,
+    SORT_VALUE, /* time or latency */
+    SORT_COST,
+    SORT_EPOCH,
+    SORT_ACCURACY,
+    SORT_TIER,
+    SORT_DATE,
+    SORT_COUNT
+};
+
+struct board_query {
+    enum board_by by;
+    enum board_sort sort;
+    bool descending;
+    struct str tier, hardware, framework; /* empty: any */
+    struct str from, to;                  /* as written; empty: any */
+    bool has_from, has_to;
+    int64_t from_days, to_days;
+    int64_t page;      /* from 1; 0: the first, or the one with `highlight` */
+    int64_t highlight; /* entry id; 0: none */
+};
+
+/* Takes by hardware framework from to tier sort dir page hl. ST_INVALID with the parameter in err->field. */
+enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
+                             struct error *err);
+
+/* "/tasks/cifar10-train?by=cost&sort=date&dir=desc"; what is the default is left out. */
+struct str board_query_address(struct arena *arena, const struct task *task,
+                               const struct board_query *query);
+
+void page_render_board(struct buf *out, const struct page_frame *frame, const struct board *board,
+                       const struct board_query *query);
+
+#endif
