@@ -1,0 +1,181 @@
+/* server/command/check.c: `daybreakd check`: the validator alone, with the same code and words as the API. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/arena.h"
+#include "common/clock.h"
+#include "common/task.h"
+#include "server/command/command.h"
+#include "server/command/files.h"
+#include "server/intake/intake.h"
+
+enum { MS_PER_DAY = 86400000 };
+
+struct check {
+    const struct task_table *tasks;
+    const char *task_id; /* NULL: by path */
+    bool history;
+    const char **paths;
+    int path_count;
+    bool *done; /* beside paths: judged with its partner */
+    int exit_code;
+    size_t error_count, warning_count, advice_count, judged_count;
+};
+
+static enum status find_task(const struct check *check, const char *path, const struct task **task,
+                             struct error *err);
+static enum status check_path(struct check *check, int index, struct error *err);
+static int find_partner(const struct check *check, int index);
+static enum status read_file(struct intake_input *input, const char *path, struct arena *arena,
+                             struct error *err);
+static void take_result(struct check *check, const struct intake_result *result);
+
+int command_check(int argc, char *const *argv)
+{
+    struct check check = {0};
+    struct task_table *tasks = NULL;
+    struct error err = {0};
+    const struct opt opts[] = {
+        {.name = "task",
+         .kind = OPT_TEXT,
+         .value = &check.task_id,
+         .argument = "T",
+         .help = "the task; without it the path ends in <Task>/<train|inference>/NAME"},
+        {.name = "history",
+         .kind = OPT_FLAG,
+         .value = &check.history,
+         .help = "judge as `import` does: published entries, no advice"},
+    };
+    const struct opt_command command = {
+        .program = "daybreakd",
+        .name = "check",
+        .arguments = "FILE..",
+        .argument_min = 1,
+        .argument_max = -1,
+        .opts = opts,
+        .opt_count = ARRAY_LEN(opts),
+        .summary =
+            "Judges NAME.json and NAME.tsv; prints FILE:LINE, severity, code, field, detail, "
+            "hint. Exit 1: warnings, 2: errors.",
+    };
+
+    check.paths = calloc((size_t)argc + 1, sizeof *check.paths);
+    check.done = calloc((size_t)argc + 1, sizeof *check.done);
+    if (check.paths == NULL || check.done == NULL) {
+        (void)error_set(&err, ST_NO_MEMORY, NULL, "out of memory");
+        check.exit_code = command_fail("check", &err);
+        goto done;
+    }
+    if (!command_parse(&command, argc, argv, check.paths, &check.path_count, &check.exit_code))
+        goto done;
+    if (task_table_create(&tasks, &err) != ST_OK) {
+        check.exit_code = command_fail("check", &err);
+        goto done;
+    }
+    check.tasks = tasks;
+    for (int i = 0; i < check.path_count; i++)
+        if (!check.done[i] && check_path(&check, i, &err) != ST_OK) {
+            check.exit_code = command_fail("check", &err);
+            goto done;
+        }
+    (void)fprintf(stderr, "judged=%zu errors=%zu warnings=%zu advice=%zu\n", check.judged_count,
+                  check.error_count, check.warning_count, check.advice_count);
+    check.exit_code = check.error_count > 0 ? 2 : check.warning_count > 0 ? 1 : 0;
+done:
+    task_table_destroy(tasks);
+    free(check.done);
+    free(check.paths);
+    return check.exit_code;
+}
+
+static enum status find_task(const struct check *check, const char *path, const struct task **task,
+                             struct error *err)
+{
+    const struct files_path parts = files_split(path);
+
+    if (check->task_id != NULL)
+        *task = task_find(check->tasks, str_from_cstr(check->task_id));
+    else
+        *task = task_find_dawnbench(check->tasks, parts.folder, parts.phase);
+    if (*task != NULL)
+        return ST_OK;
+    if (check->task_id != NULL)
+        return error_set(err, ST_USAGE, "task", "there is no task %s", check->task_id);
+    return error_set(err, ST_USAGE, "task",
+                     "%s does not end in <Task>/<train|inference>/NAME: say which task with --task",
+                     path);
+}
+
+/* Judges a file, together with its partner (NAME.json and NAME.tsv) when both are named. */
+static enum status check_path(struct check *check, int index, struct error *err)
+{
+    const int partner = find_partner(check, index);
+    struct intake_input input = {.mode = check->history ? INTAKE_HISTORY : INTAKE_NEW,
+                                 .today_days = clock_real_ms() / MS_PER_DAY};
+    const char *path = check->paths[index], *other = partner < 0 ? path : check->paths[partner];
+    struct intake_result result;
+    struct arena arena;
+    enum status status;
+
+    arena_init(&arena, INTAKE_ARENA_BYTES_MAX + (size_t)4 * FILES_BYTES_MAX);
+    status = find_task(check, path, &input.task, err);
+    if (status == ST_OK)
+        status = read_file(&input, path, &arena, err);
+    if (status == ST_OK && partner >= 0)
+        status = read_file(&input, other, &arena, err);
+    if (status == ST_OK)
+        status = intake_check(&input, &arena, &result, err);
+    if (status == ST_OK) {
+        const bool is_entry = str_eq(files_split(path).ending, STR(".json"));
+
+        files_print_findings(&result, is_entry ? path : other, is_entry ? other : path);
+        take_result(check, &result);
+        check->judged_count += partner < 0 ? 1 : 2;
+        check->done[index] = true;
+        if (partner >= 0)
+            check->done[partner] = true;
+    }
+    arena_fini(&arena);
+    return status;
+}
+
+/* A later argument that differs in its ending alone; -1: none. */
+static int find_partner(const struct check *check, int index)
+{
+    const struct str path = str_from_cstr(check->paths[index]);
+    const size_t ending = files_split(check->paths[index]).ending.len;
+    const struct str stem = str_slice(path, 0, path.len - ending);
+
+    for (int i = index + 1; i < check->path_count; i++) {
+        const struct str other = str_from_cstr(check->paths[i]);
+        const struct str other_ending = files_split(check->paths[i]).ending;
+
+        if (!check->done[i] && str_eq(str_slice(other, 0, other.len - other_ending.len), stem) &&
+            !str_eq(other_ending, str_slice(path, stem.len, path.len)) &&
+            (str_eq(other_ending, STR(".json")) || str_eq(other_ending, STR(".tsv"))))
+            return i;
+    }
+    return -1;
+}
+
+static enum status read_file(struct intake_input *input, const char *path, struct arena *arena,
+                             struct error *err)
+{
+    const struct str ending = files_split(path).ending;
+    const bool entry = str_eq(ending, STR(".json"));
+
+    if (!entry && !str_eq(ending, STR(".tsv")))
+        return error_set(err, ST_USAGE, NULL, "%s ends neither in .json nor in .tsv", path);
+    if (entry)
+        input->has_entry = true;
+    else
+        input->has_progress = true;
+    return files_read(path, arena, entry ? &input->entry : &input->progress, err);
+}
+
+static void take_result(struct check *check, const struct intake_result *result)
+{
+    check->error_count += result->error_count;
+    check->warning_count += result->warning_count;
+    check->advice_count += result->advice_count;
+}
