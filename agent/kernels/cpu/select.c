@@ -53,3 +53,20 @@ const struct kernel *cpu_select_kernel(const struct kernel_query *query, uint32_
     (void)reference->accept(query, fit, why);
     return reference;
 }
+
+bool cpu_accept_f32(const struct kernel_query *query, char why[KERNEL_WHY_BYTES])
+{
+    for (int i = 0; i < OP_IN_MAX && query->in[i] != NULL; i++)
+        if (query->in[i]->dtype != DT_F32 || query->in[i]->format != FMT_ROW) {
+            (void)snprintf(why, KERNEL_WHY_BYTES, "operand %d is %s", i,
+                           dtype_name(query->in[i]->dtype));
+            return false;
+        }
+    return true;
+}
+
+int cpu_two_phases(const struct kernel_args *args)
+{
+    (void)args;
+    return 2;
+}

@@ -1,0 +1,213 @@
+/* agent/kernels/cpu/conv2d.c: conv2d and conv2d_grad_input as implicit products over padded copies
+ * (conv_internal.h). Phase 0 packs the weights into panels of micro->columns filters, [panel][run][t][column];
+ * phase 1 has an item per (panels, piece of the output).
+ *
+ * Loops of an item, outermost first: panel; block of at most RUN_FLOATS rows of it (24 KiB with AVX-512: it stays in
+ * the L1 cache of 32 KiB or more while all pixels pass); tile of pixels. Sums are kept in y between blocks: one load and
+ * store of a tile per RUN_FLOATS * rows multiply-adds, under 2 %. Tiles of a piece are of like size, so that no
+ * remainder runs on few registers. Bound by the multiply-add units from C = 24 on, by stores of y at C = 3.
+ * The sum of an output runs over its taps in one order, whatever the pieces: bits depend on the shape alone. */
+#include "agent/kernels/cpu/conv_internal.h"
+#include "agent/kernels/cpu/table_internal.h"
+
+#define RUN_FLOATS   192
+#define ITEM_FLOPS   12e6 /* about 60 us of one core */
+#define PIXELS_LEAST 96   /* so that a block of weights, once in L1, is used by 8 tiles */
+
+/* All that follows from the shapes. */
+struct conv_job {
+    struct conv_geometry g;
+    struct conv_cut cut;
+    struct conv_runs runs;
+    int64_t depth;                      /* runs.count * runs.length: R * S * C */
+    int64_t panels, panels_per_item;    /* panels of micro->columns filters */
+    int64_t blocks_per_run, block_runs; /* a block: a part of one run, or block_runs whole ones */
+};
+
+static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
+                     const struct tensor *const *in, const struct tensor *out, int columns,
+                     struct conv_job *job, char why[KERNEL_WHY_BYTES])
+{
+    double panel_flops, pixels_wanted;
+
+    if (kind == OP_CONV2D ? !conv_geometry_forward(attr, in[0], in[1], out, &job->g, why)
+                          : !conv_geometry_backward(attr, in[0], in[1], out, &job->g, why))
+        return false;
+    job->runs = conv_runs_of(&job->g);
+    job->depth = job->runs.count * job->runs.length;
+    job->panels = cpu_divide_up(job->g.filters, columns);
+    job->blocks_per_run = cpu_divide_up(job->runs.length, RUN_FLOATS);
+    job->block_runs = job->blocks_per_run > 1 ? 1 : RUN_FLOATS / job->runs.length;
+    panel_flops = 2.0 * (double)job->depth * columns; /* of one pixel */
+    pixels_wanted = ITEM_FLOPS / panel_flops;
+    if (pixels_wanted < PIXELS_LEAST)
+        pixels_wanted = PIXELS_LEAST;
+    if (pixels_wanted > CONV_PIXELS_MAX)
+        pixels_wanted = CONV_PIXELS_MAX;
+    if (!conv_cut_output(&job->g, (int64_t)pixels_wanted, &job->cut, why))
+        return false;
+    panel_flops *= (double)(job->cut.images * job->cut.rows * job->g.out_width);
+    job->panels_per_item = (int64_t)(ITEM_FLOPS / panel_flops + 0.5);
+    if (job->panels_per_item < 1)
+        job->panels_per_item = 1;
+    if (job->panels_per_item > job->panels)
+        job->panels_per_item = job->panels;
+    return true;
+}
+
+static struct conv_job job_of(const struct kernel_args *args, const struct micro *micro)
+{
+    struct conv_job job;
+    char why[KERNEL_WHY_BYTES];
+    const bool planned = plan_job(args->op->kind, &args->op->attr.conv, args->in_tensor,
+                                  args->out_tensor[0], micro->columns, &job, why);
+
+    (void)planned; /* accept said so */
+    return job;
+}
+
+static bool conv_accept(const struct kernel_query *query, const struct micro *micro,
+                        struct fit *fit, char why[KERNEL_WHY_BYTES])
+{
+    struct conv_job job;
+
+    if (!cpu_accept_f32(query, why) || !plan_job(query->op->kind, &query->op->attr.conv, query->in,
+                                                 query->out[0], micro->columns, &job, why))
+        return false;
+    fit->scratch_bytes = (size_t)(job.panels * job.depth * micro->columns) * sizeof(float);
+    fit->block[0] = (int)job.cut.images;
+    fit->block[1] = (int)job.cut.rows;
+    fit->block[2] = (int)job.panels_per_item;
+    fit->block[3] = (int)(job.depth < RUN_FLOATS ? job.depth : RUN_FLOATS);
+    return true;
+}
+
+static int64_t conv_items(const struct kernel_args *args, const struct micro *micro, int phase)
+{
+    const struct conv_job job = job_of(args, micro);
+
+    if (phase == 0)
+        return job.panels;
+    return cpu_divide_up(job.panels, job.panels_per_item) * job.cut.image_groups * job.cut.strips;
+}
+
+/* Weight of tap (r, s), source channel c, filter k of the product at hand. w is [K][R][S][C] in both: the
+ * backward product has w's C as its filters, w's K as its channels, and flipped taps. */
+static float weight_at(const struct kernel_args *args, const struct conv_geometry *g, int64_t tap,
+                       int64_t c, int64_t k)
+{
+    const float *w = args->in[1];
+    const int64_t taps = g->taps_h * g->taps_w;
+
+    if (args->op->kind == OP_CONV2D)
+        return w[(k * taps + tap) * g->channels + c];
+    return w[(c * taps + taps - 1 - tap) * g->filters + k];
+}
+
+static void pack_panel(const struct kernel_args *args, const struct conv_job *job, int columns,
+                       int64_t panel)
+{
+    const int64_t first = panel * columns, taps = job->g.taps_h * job->g.taps_w;
+    float *to = (float *)args->scratch + panel * job->depth * columns;
+
+    for (int64_t tap = 0; tap < taps; tap++)
+        for (int64_t c = 0; c < job->g.channels; c++)
+            for (int64_t j = 0; j < columns; j++)
+                *to++ =
+                    first + j < job->g.filters ? weight_at(args, &job->g, tap, c, first + j) : 0.0f;
+}
+
+/* Pointers to the first input element of each output pixel of the piece; returns their count. */
+static int point_at_pixels(const struct conv_geometry *g, const struct conv_piece *piece,
+                           const float *pixel[CONV_PIXELS_MAX])
+{
+    int count = 0;
+
+    for (int64_t n = 0; n < piece->images; n++)
+        for (int64_t p = 0; p < piece->rows; p++)
+            for (int64_t q = 0; q < g->out_width; q++)
+                pixel[count++] = piece->data + n * piece->image_pitch +
+                                 p * g->stride_h * piece->row_pitch + q * g->stride_w * g->channels;
+    return count;
+}
+
+/* One block of weights against all pixels, in tiles of like size. */
+static void run_tiles(const struct micro *micro, struct gemm_tile tile, const float *const *pixel,
+                      int pixels, float *y)
+{
+    const int tiles = (pixels + micro->rows_max - 1) / micro->rows_max;
+    const int small = pixels / tiles, larger_ones = pixels % tiles;
+
+    for (int i = 0; i < tiles; i++) {
+        tile.rows = small + (i < larger_ones);
+        tile.a = pixel;
+        tile.c = y;
+        micro->gemm_tile(&tile);
+        pixel += tile.rows;
+        y += tile.rows * tile.c_stride;
+    }
+}
+
+#define BLOCK_RUNS_MAX RUN_FLOATS
+
+static void run_panel(const struct micro *micro, const struct conv_job *job,
+                      const struct conv_piece *piece, const float *const *pixel, int pixels,
+                      struct gemm_tile tile, float *y)
+{
+    const int64_t part_length = cpu_divide_up(job->runs.length, job->blocks_per_run);
+    int64_t segment[BLOCK_RUNS_MAX];
+
+    tile.segment = segment;
+    tile.add = false;
+    for (int64_t run = 0; run < job->runs.count; run += job->block_runs) {
+        tile.segments =
+            job->runs.count - run < job->block_runs ? job->runs.count - run : job->block_runs;
+        for (int64_t at = 0; at < job->runs.length; at += part_length) {
+            for (int64_t i = 0; i < tile.segments; i++)
+                segment[i] = conv_run_offset(&job->g, piece, run + i) + at;
+            tile.length = job->runs.length - at < part_length ? job->runs.length - at : part_length;
+            run_tiles(micro, tile, pixel, pixels, y);
+            tile.b += tile.segments * tile.length * micro->columns;
+            tile.add = true;
+        }
+    }
+}
+
+static void conv_work(const struct kernel_args *args, const struct micro *micro, int phase,
+                      int64_t item)
+{
+    const struct conv_job job = job_of(args, micro);
+    const int64_t pieces = job.cut.image_groups * job.cut.strips;
+    _Alignas(64) float buffer[CONV_BUFFER_FLOATS];
+    const float *pixel[CONV_PIXELS_MAX];
+    struct conv_piece piece;
+    int64_t panel_first, panel_last;
+    int pixels;
+    float *y;
+
+    if (phase == 0) {
+        pack_panel(args, &job, micro->columns, item);
+        return;
+    }
+    piece = conv_piece_at(&job.g, &job.cut, item % pieces); /* panels outermost: they stay in L2 */
+    panel_first = item / pieces * job.panels_per_item;
+    panel_last = panel_first + job.panels_per_item;
+    if (panel_last > job.panels)
+        panel_last = job.panels;
+    conv_load_piece(&job.g, &piece, args->in[0], buffer);
+    pixels = point_at_pixels(&job.g, &piece, pixel);
+    y = (float *)args->out[0] +
+        (piece.image_first * job.g.out_height + piece.row_first) * job.g.out_width * job.g.filters;
+    for (int64_t panel = panel_first; panel < panel_last; panel++) {
+        const int64_t first = panel * micro->columns, left = job.g.filters - first;
+        const struct gemm_tile tile = {
+            .b = (const float *)args->scratch + panel * job.depth * micro->columns,
+            .c_stride = job.g.filters,
+            .columns = (int)(left < micro->columns ? left : micro->columns)};
+
+        run_panel(micro, &job, &piece, pixel, pixels, tile, y + first);
+    }
+}
+
+DEFINE_MICRO_KERNELS(conv2d, conv, OP_CONV2D, cpu_two_phases);
+DEFINE_MICRO_KERNELS(conv2d_grad_input, conv, OP_CONV2D_GRAD_INPUT, cpu_two_phases);

@@ -1,0 +1,96 @@
+/* agent/kernels/cpu/micro_internal.h: what differs by instruction set, as one table of functions per set.
+ * Packing and blocking (<op>.c) are plain C over this table; micro_<isa>.c fill it. Letters as in ops.h.
+ * Ownership: borrows all pointers; nothing is kept. Threads: pure, any thread.
+ *
+ * Products work on tiles of `rows` x `columns` sums that stay in registers: rows_max x 2 vectors.
+ *
+ *                    columns (2 vectors of packed B)
+ *              t --> [ b0 ][ b1 ]        12 x 2 vectors of 16 (AVX-512): 24 sums, 2 of B, 1 broadcast of 32
+ *   rows  a0[t]      sum    sum           6 x 2 vectors of 8 (AVX2):     12 sums, 2 of B, 1 broadcast of 16
+ *         a1[t]      sum    sum          per t: 2 rows multiply-adds on rows + 2 loads, so loads never bound */
+#ifndef DAYBREAK_AGENT_KERNELS_CPU_MICRO_INTERNAL_H
+#define DAYBREAK_AGENT_KERNELS_CPU_MICRO_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/kernels/ops.h"
+
+#define MICRO_ROWS_MAX    12
+#define MICRO_COLUMNS_MAX 32
+
+/* c[i][j] (+)= sum over segments g and t < length of a[i][segment[g] + t] * b[g * length + t][j],
+ * i < rows, j < columns; b has all micro->columns columns, the unused ones zero. */
+struct gemm_tile {
+    const float *const *a; /* one pointer a row */
+    const int64_t *segment;
+    int64_t segments, length;
+    const float *b;
+    float *c;
+    int64_t c_stride;
+    int rows, columns;
+    bool add; /* to what is in c; else c is not read */
+};
+
+/* acc[m][j] (+)= sum over p < out_height, q < out_width of x[p * x_row + q * x_pixel + m] * dy[p*out_width+q][j],
+ * m < rows, j < micro->columns; acc and dy dense. */
+struct outer_tile {
+    const float *x;
+    int64_t x_row, x_pixel, out_height, out_width;
+    const float *dy;
+    float *acc;
+    int rows;
+    bool add;
+};
+
+/* out[i][j] = fn(a[i][j], b[i][j]) over rows x columns; a stride of 0 repeats. */
+struct binary_span {
+    const float *a, *b;
+    float *out;
+    int64_t rows, columns;
+    int64_t a_row, a_column, b_row, b_column; /* *_column: 0 or 1; out is dense */
+};
+
+/* One output pixel of max-pooling over all channels: x[at] for the places of the window that are no padding. */
+struct pool_span {
+    const float *const *x;
+    const uint8_t *place; /* r * S + s of each */
+    int places;
+    float *y;
+    uint8_t *index;
+    int64_t channels;
+};
+
+struct micro {
+    int lanes, columns, rows_max;
+    void (*gemm_tile)(const struct gemm_tile *tile);
+    void (*outer_tile)(const struct outer_tile *tile);
+
+    bool (*unary)(enum unary_fn fn, int64_t n, const float *x,
+                  float *y); /* false: has no such fn */
+    bool (*unary_grad)(enum unary_fn fn, int64_t n, const float *dy, const float *x, float *dx);
+    bool (*binary)(enum binary_fn fn, const struct binary_span *span);
+    /* Per column over dense rows x C: sum; sum of (x - mean)^2; sums of dy and of dy * (x - mean). */
+    void (*column_sum)(int64_t rows, int64_t channels, const float *x, float *sum);
+    void (*column_m2)(int64_t rows, int64_t channels, const float *x, const float *mean, float *m2);
+    void (*column_dot)(int64_t rows, int64_t channels, const float *dy, const float *x,
+                       const float *mean, float *sum_dy, float *sum_dy_x);
+    /* y = (x - mean) * scale + shift */
+    void (*normalise)(int64_t rows, int64_t channels, const float *x, const float *mean,
+                      const float *scale, const float *shift, float *y);
+    /* dx = a dy + (x - mean) b + c */
+    void (*normalise_grad)(int64_t rows, int64_t channels, const float *dy, const float *x,
+                           const float *mean, const float *a, const float *b, const float *c,
+                           float *dx);
+    void (*pool_max)(const struct pool_span *span);
+    /* dx = index == place ? dy : 0 */
+    void (*unpool_max)(int64_t channels, const float *dy, const uint8_t *index, uint8_t place,
+                       float *dx);
+    void (*sgd)(int64_t n, const float *w, const float *g, const float *m, const float hyper[3],
+                bool nesterov, float *w_new, float *m_new); /* hyper: lr, decay, momentum */
+};
+
+extern const struct micro micro_avx512, micro_avx2;
+
+#endif

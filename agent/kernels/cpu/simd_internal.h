@@ -1,0 +1,281 @@
+/* agent/kernels/cpu/simd_internal.h: vectors of floats under one set of names, for the instruction set that the
+ * including file is built for. Only micro_<isa>.c may include it. vf_*_n touch the first n lanes alone: nothing
+ * beyond them is read or written. */
+#ifndef DAYBREAK_AGENT_KERNELS_CPU_SIMD_INTERNAL_H
+#define DAYBREAK_AGENT_KERNELS_CPU_SIMD_INTERNAL_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+#define VF_LANES    16
+#define VF_ROWS_MAX 12
+typedef __m512 vf; /* the compiler's vector types under a common name */
+typedef __mmask16 vmask;
+
+static inline vf vf_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+static inline vf vf_set1(float a)
+{
+    return _mm512_set1_ps(a);
+}
+static inline vf vf_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+static inline void vf_store(float *p, vf a)
+{
+    _mm512_storeu_ps(p, a);
+}
+static inline __mmask16 vf_first(int64_t n)
+{
+    return (__mmask16)((1u << n) - 1u);
+}
+static inline vf vf_load_n(const float *p, int64_t n)
+{
+    return _mm512_maskz_loadu_ps(vf_first(n), p);
+}
+static inline void vf_store_n(float *p, int64_t n, vf a)
+{
+    _mm512_mask_storeu_ps(p, vf_first(n), a);
+}
+static inline vf vf_add(vf a, vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+static inline vf vf_sub(vf a, vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+static inline vf vf_mul(vf a, vf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+static inline vf vf_div(vf a, vf b)
+{
+    return _mm512_div_ps(a, b);
+}
+static inline vf vf_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+static inline vf vf_fnma(vf a, vf b, vf c)
+{
+    return _mm512_fnmadd_ps(a, b, c);
+} /* c - a b */
+static inline vf vf_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+} /* b where either is NaN */
+static inline vf vf_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+static inline vf vf_sqrt(vf a)
+{
+    return _mm512_sqrt_ps(a);
+}
+static inline vf vf_round(vf a)
+{
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+static inline vf vf_abs(vf a)
+{
+    return _mm512_abs_ps(a);
+}
+static inline vf vf_neg(vf a)
+{
+    return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f));
+}
+/* a 2^n, n an integer in [-126, 127] */
+static inline vf vf_scale2(vf a, vf n)
+{
+    return _mm512_scalef_ps(a, n);
+}
+static inline vmask vf_lt(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+static inline vmask vf_nan(vf a)
+{
+    return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+}
+/* a > b, or a is NaN and b is not */
+static inline vmask vf_wins(vf a, vf b)
+{
+    return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ), b, b, _CMP_ORD_Q);
+}
+static inline vf vf_select(vmask m, vf yes, vf no)
+{
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+
+/* Small integers beside the lanes: the places of a pooling window. */
+typedef __m512i vi;
+static inline vi vi_set1(int32_t a)
+{
+    return _mm512_set1_epi32(a);
+}
+static inline vi vi_select(vmask m, vi yes, vi no)
+{
+    return _mm512_mask_blend_epi32(m, no, yes);
+}
+static inline vmask vi_eq(vi a, vi b)
+{
+    return _mm512_cmpeq_epi32_mask(a, b);
+}
+static inline void vi_store_u8_n(uint8_t *p, int64_t n, vi a)
+{
+    _mm512_mask_cvtepi32_storeu_epi8(p, vf_first(n), a);
+}
+static inline vi vi_load_u8_n(const uint8_t *p, int64_t n)
+{
+    return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(vf_first(n), p));
+}
+
+#elif defined(__AVX2__) && defined(__FMA__)
+
+#include <string.h>
+
+#define VF_LANES    8
+#define VF_ROWS_MAX 6
+typedef __m256 vf;
+typedef __m256 vmask; /* all bits of a lane */
+
+static inline vf vf_zero(void)
+{
+    return _mm256_setzero_ps();
+}
+static inline vf vf_set1(float a)
+{
+    return _mm256_set1_ps(a);
+}
+static inline vf vf_load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+static inline void vf_store(float *p, vf a)
+{
+    _mm256_storeu_ps(p, a);
+}
+static inline __m256i vf_first(int64_t n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+static inline vf vf_load_n(const float *p, int64_t n)
+{
+    return _mm256_maskload_ps(p, vf_first(n));
+}
+static inline void vf_store_n(float *p, int64_t n, vf a)
+{
+    _mm256_maskstore_ps(p, vf_first(n), a);
+}
+static inline vf vf_add(vf a, vf b)
+{
+    return _mm256_add_ps(a, b);
+}
+static inline vf vf_sub(vf a, vf b)
+{
+    return _mm256_sub_ps(a, b);
+}
+static inline vf vf_mul(vf a, vf b)
+{
+    return _mm256_mul_ps(a, b);
+}
+static inline vf vf_div(vf a, vf b)
+{
+    return _mm256_div_ps(a, b);
+}
+static inline vf vf_fma(vf a, vf b, vf c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+static inline vf vf_fnma(vf a, vf b, vf c)
+{
+    return _mm256_fnmadd_ps(a, b, c);
+}
+static inline vf vf_max(vf a, vf b)
+{
+    return _mm256_max_ps(a, b);
+}
+static inline vf vf_min(vf a, vf b)
+{
+    return _mm256_min_ps(a, b);
+}
+static inline vf vf_sqrt(vf a)
+{
+    return _mm256_sqrt_ps(a);
+}
+static inline vf vf_round(vf a)
+{
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+static inline vf vf_abs(vf a)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
+}
+static inline vf vf_neg(vf a)
+{
+    return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f));
+}
+static inline vf vf_scale2(vf a, vf n)
+{
+    const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+
+    return _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23)));
+}
+static inline vmask vf_lt(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+static inline vmask vf_nan(vf a)
+{
+    return _mm256_cmp_ps(a, a, _CMP_UNORD_Q);
+}
+static inline vmask vf_wins(vf a, vf b)
+{
+    return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ), _mm256_cmp_ps(b, b, _CMP_ORD_Q));
+}
+static inline vf vf_select(vmask m, vf yes, vf no)
+{
+    return _mm256_blendv_ps(no, yes, m);
+}
+
+typedef __m256i vi;
+static inline vi vi_set1(int32_t a)
+{
+    return _mm256_set1_epi32(a);
+}
+static inline vi vi_select(vmask m, vi yes, vi no)
+{
+    return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(m));
+}
+static inline vmask vi_eq(vi a, vi b)
+{
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
+}
+static inline void vi_store_u8_n(uint8_t *p, int64_t n, vi a)
+{
+    /* Values are below 256: the unsigned saturations of both packs change nothing. */
+    const __m128i words =
+        _mm_packus_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    const int64_t bytes = _mm_cvtsi128_si64(_mm_packus_epi16(words, words));
+
+    memcpy(p, &bytes, (size_t)n);
+}
+static inline vi vi_load_u8_n(const uint8_t *p, int64_t n)
+{
+    int64_t bytes = 0;
+
+    memcpy(&bytes, p, (size_t)n);
+    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes));
+}
+
+#else
+#error "simd_internal.h is for micro_avx512.c and micro_avx2.c, which are built with their flags"
+#endif
+
+#endif

@@ -1,0 +1,255 @@
+/* agent/kernels/cpu/vector_body_internal.h: elementwise and per-channel loops, written once over simd_internal.h
+ * and compiled by each micro_<isa>.c. All are bound by memory: a few flops a byte.
+ *
+ * exp(v), v <= 0 or clamped: v = n ln2 + r, |r| <= ln2/2, ln2 in two parts (Cody, Waite), a polynomial of degree 6
+ * whose relative error is below 2e-8 (own Remez fit), then times 2^n. With roundings: below 2 ulp.
+ * Results below 2^-126 become 0: denormals are flushed everywhere.
+ *
+ * Phi(-u), u >= 0, the normal tail: exp(-u^2/2) t P(t), t = 1/(1 + 0.34 u) (the form of Hastings 1955; P of
+ * degree 8, own Remez fit on u <= 14, relative error below 3.1e-8 = 0.51 u, u = 2^-24).
+ * gelu(x) = x Phi(x): Phi is at most 1 and off by at most 6 u: 0.5 u of P, 3 u of its Horner steps, exp and t, on
+ * a tail of at most 0.5, and u/2 of 1 - tail; the argument -u^2/2 is rounded, which costs u^2/2 u relative but only on
+ * a tail that falls faster. So |error| <= 6 u |x| + half an ulp of the result. */
+#include "agent/kernels/cpu/micro_internal.h"
+#include "agent/kernels/cpu/simd_internal.h"
+
+#define EXP_MIN (-87.33f) /* exp is 2^-126 a little below */
+#define EXP_MAX 88.37f    /* exp is 2^127 sqrt(2) a little above */
+
+/* EXP_MIN <= v <= EXP_MAX. */
+static inline vf exp_in_range(vf v)
+{
+    const vf n = vf_round(vf_mul(v, vf_set1(1.44269504f)));
+    const vf r = vf_fnma(n, vf_set1(-2.12194440e-4f), vf_fnma(n, vf_set1(0.693359375f), v));
+    vf p = vf_set1(1.38368460e-3f);
+
+    p = vf_fma(p, r, vf_set1(8.37481581e-3f));
+    p = vf_fma(p, r, vf_set1(4.16682256e-2f));
+    p = vf_fma(p, r, vf_set1(1.66664202e-1f));
+    p = vf_fma(p, r, vf_set1(4.99999921e-1f));
+    p = vf_fma(p, r, vf_set1(1.0f));
+    p = vf_fma(p, r, vf_set1(1.0f));
+    return vf_scale2(p, n);
+}
+
+static inline vf exp_of(vf v)
+{
+    vf p = exp_in_range(vf_min(vf_max(v, vf_set1(EXP_MIN)), vf_set1(EXP_MAX)));
+
+    p = vf_select(vf_lt(v, vf_set1(EXP_MIN)), vf_zero(), p);
+    p = vf_select(vf_lt(vf_set1(EXP_MAX), v), vf_set1(__builtin_inff()), p);
+    return vf_select(vf_nan(v), v, p); /* the clamp lost it */
+}
+
+static inline vf sigmoid_of(vf x)
+{
+    const vf one = vf_set1(1.0f);
+
+    return vf_div(one, vf_add(one, exp_of(vf_neg(x))));
+}
+
+/* Phi(x); *bell is exp(-x^2/2). */
+static inline vf normal_cdf(vf x, vf *bell)
+{
+    const vf u = vf_abs(x), one = vf_set1(1.0f);
+    const vf e = exp_in_range(vf_max(vf_mul(vf_mul(vf_set1(-0.5f), u), u), vf_set1(EXP_MIN)));
+    const vf t = vf_div(one, vf_fma(vf_set1(0.34f), u, one));
+    vf p = vf_set1(-2.61204708e-2f), tail;
+
+    p = vf_fma(p, t, vf_set1(1.39499476e-1f));
+    p = vf_fma(p, t, vf_set1(-2.73132721e-1f));
+    p = vf_fma(p, t, vf_set1(2.02182652e-1f));
+    p = vf_fma(p, t, vf_set1(-4.47184391e-2f));
+    p = vf_fma(p, t, vf_set1(1.15359157e-1f));
+    p = vf_fma(p, t, vf_set1(1.15197660e-1f));
+    p = vf_fma(p, t, vf_set1(1.36112196e-1f));
+    p = vf_fma(p, t, vf_set1(1.35620503e-1f));
+    tail = vf_mul(vf_mul(p, t), e);
+    *bell = e;
+    return vf_select(vf_lt(x, vf_zero()), tail, vf_sub(one, tail));
+}
+
+static inline vf gelu_of(vf x)
+{
+    vf bell;
+
+    return vf_mul(x, normal_cdf(x, &bell));
+}
+
+/* Phi(x) + x phi(x) */
+static inline vf gelu_slope_of(vf x)
+{
+    vf bell;
+    const vf cdf = normal_cdf(x, &bell);
+
+    return vf_fma(vf_mul(x, bell), vf_set1(0.398942280f), cdf);
+}
+
+static inline vf relu_of(vf x)
+{
+    return vf_max(vf_zero(), x); /* this order keeps a NaN */
+}
+
+static inline vf rsqrt_of(vf x)
+{
+    return vf_div(vf_set1(1.0f), vf_sqrt(x));
+}
+
+static inline vf silu_of(vf x)
+{
+    return vf_mul(x, sigmoid_of(x));
+}
+
+#define DEFINE_UNARY(name, expression)                           \
+    static void name##_span(int64_t n, const float *x, float *y) \
+    {                                                            \
+        int64_t i = 0;                                           \
+                                                                 \
+        for (; i + VF_LANES <= n; i += VF_LANES) {               \
+            const vf v = vf_load(x + i);                         \
+                                                                 \
+            vf_store(y + i, expression);                         \
+        }                                                        \
+        if (i < n) {                                             \
+            const vf v = vf_load_n(x + i, n - i);                \
+                                                                 \
+            vf_store_n(y + i, n - i, expression);                \
+        }                                                        \
+    }
+
+DEFINE_UNARY(neg, vf_neg(v))
+DEFINE_UNARY(exp, exp_of(v))
+DEFINE_UNARY(sqrt, vf_sqrt(v))
+DEFINE_UNARY(rsqrt, rsqrt_of(v))
+DEFINE_UNARY(relu, relu_of(v))
+DEFINE_UNARY(gelu_erf, gelu_of(v))
+DEFINE_UNARY(sigmoid, sigmoid_of(v))
+DEFINE_UNARY(silu, silu_of(v))
+
+static bool unary(enum unary_fn fn, int64_t n, const float *x, float *y)
+{
+    static void (*const spans[UNARY_COUNT])(int64_t, const float *, float *) = {
+        [UNARY_NEG] = neg_span,         [UNARY_EXP] = exp_span,   [UNARY_SQRT] = sqrt_span,
+        [UNARY_RSQRT] = rsqrt_span,     [UNARY_RELU] = relu_span, [UNARY_GELU_ERF] = gelu_erf_span,
+        [UNARY_SIGMOID] = sigmoid_span, [UNARY_SILU] = silu_span,
+    };
+
+    if (spans[fn] == NULL)
+        return false;
+    spans[fn](n, x, y);
+    return true;
+}
+
+static inline vf relu_slope_of(vf x)
+{
+    return vf_select(vf_lt(vf_zero(), x), vf_set1(1.0f), vf_zero());
+}
+
+/* s + x s (1 - s) */
+static inline vf silu_slope_of(vf x)
+{
+    const vf s = sigmoid_of(x);
+
+    return vf_fma(vf_mul(x, s), vf_sub(vf_set1(1.0f), s), s);
+}
+
+static inline vf sigmoid_slope_of(vf x)
+{
+    const vf s = sigmoid_of(x);
+
+    return vf_mul(s, vf_sub(vf_set1(1.0f), s));
+}
+
+#define DEFINE_UNARY_GRAD(name, slope)                                                    \
+    static void name##_grad_span(int64_t n, const float *dy, const float *x, float *dx)   \
+    {                                                                                     \
+        int64_t i = 0;                                                                    \
+                                                                                          \
+        for (; i + VF_LANES <= n; i += VF_LANES)                                          \
+            vf_store(dx + i, vf_mul(vf_load(dy + i), slope(vf_load(x + i))));             \
+        if (i < n)                                                                        \
+            vf_store_n(dx + i, n - i,                                                     \
+                       vf_mul(vf_load_n(dy + i, n - i), slope(vf_load_n(x + i, n - i)))); \
+    }
+
+DEFINE_UNARY_GRAD(relu, relu_slope_of)
+DEFINE_UNARY_GRAD(gelu_erf, gelu_slope_of)
+DEFINE_UNARY_GRAD(sigmoid, sigmoid_slope_of)
+DEFINE_UNARY_GRAD(silu, silu_slope_of)
+
+static bool unary_grad(enum unary_fn fn, int64_t n, const float *dy, const float *x, float *dx)
+{
+    static void (*const spans[UNARY_COUNT])(int64_t, const float *, const float *, float *) = {
+        [UNARY_RELU] = relu_grad_span,
+        [UNARY_GELU_ERF] = gelu_erf_grad_span,
+        [UNARY_SIGMOID] = sigmoid_grad_span,
+        [UNARY_SILU] = silu_grad_span,
+    };
+
+    if (spans[fn] == NULL)
+        return false;
+    spans[fn](n, dy, x, dx);
+    return true;
+}
+
+static inline vf load_or_repeat(const float *p, int64_t step, int64_t j, int64_t n)
+{
+    return step == 0 ? vf_set1(p[0]) : n >= VF_LANES ? vf_load(p + j) : vf_load_n(p + j, n);
+}
+
+#define DEFINE_BINARY(name, fn)                                             \
+    static void name##_span(const struct binary_span *s)                    \
+    {                                                                       \
+        for (int64_t i = 0; i < s->rows; i++) {                             \
+            const float *a = s->a + i * s->a_row, *b = s->b + i * s->b_row; \
+            float *out = s->out + i * s->columns;                           \
+                                                                            \
+            for (int64_t j = 0; j < s->columns; j += VF_LANES) {            \
+                const int64_t n = s->columns - j;                           \
+                const vf r = fn(load_or_repeat(a, s->a_column, j, n),       \
+                                load_or_repeat(b, s->b_column, j, n));      \
+                                                                            \
+                if (n >= VF_LANES)                                          \
+                    vf_store(out + j, r);                                   \
+                else                                                        \
+                    vf_store_n(out + j, n, r);                              \
+            }                                                               \
+        }                                                                   \
+    }
+
+DEFINE_BINARY(add, vf_add)
+DEFINE_BINARY(sub, vf_sub)
+DEFINE_BINARY(mul, vf_mul)
+DEFINE_BINARY(div, vf_div)
+
+static bool binary(enum binary_fn fn, const struct binary_span *span)
+{
+    static void (*const spans[BINARY_COUNT])(const struct binary_span *) = {
+        [BINARY_ADD] = add_span,
+        [BINARY_SUB] = sub_span,
+        [BINARY_MUL] = mul_span,
+        [BINARY_DIV] = div_span,
+    };
+
+    if (spans[fn] == NULL)
+        return false;
+    spans[fn](span);
+    return true;
+}
+
+static void sgd(int64_t n, const float *w, const float *g, const float *m, const float hyper[3],
+                bool nesterov, float *w_new, float *m_new)
+{
+    const vf minus_lr = vf_set1(-hyper[0]), decay = vf_set1(hyper[1]), mu = vf_set1(hyper[2]);
+
+    for (int64_t i = 0; i < n; i += VF_LANES) {
+        const int64_t lanes = n - i < VF_LANES ? n - i : VF_LANES;
+        const vf old = vf_load_n(w + i, lanes);
+        const vf slope = vf_fma(decay, old, vf_load_n(g + i, lanes));
+        const vf moment = vf_fma(mu, vf_load_n(m + i, lanes), slope);
+        const vf step = nesterov ? vf_fma(mu, moment, slope) : moment;
+
+        vf_store_n(m_new + i, lanes, moment);
+        vf_store_n(w_new + i, lanes, vf_fma(minus_lr, step, old));
+    }
+}

@@ -1,0 +1,263 @@
+/* tests/support/kernel_case.h: one op with operands and results in guarded memory, to run a kernel as an executor
+ * would and compare it with the reference. Results start as NaN (all bits set) and stand between guard bytes, so that
+ * what is left unwritten, and what is written outside, shows. Include it once, after cmocka. */
+#ifndef DAYBREAK_TESTS_SUPPORT_KERNEL_CASE_H
+#define DAYBREAK_TESTS_SUPPORT_KERNEL_CASE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/kernels/kernels.h"
+#include "common/rng.h"
+
+#define CASE_GUARD_BYTES 256
+#define CASE_GUARD       0xa5
+#define CASE_POISON      0xff
+#define UNIT_ROUNDOFF    0x1p-24 /* u of F32: half an ulp of 1 */
+
+struct kernel_case {
+    struct op op;
+    int in_count, out_count;
+    struct tensor in_tensor[OP_IN_MAX], out_tensor[OP_OUT_MAX];
+    unsigned char *in[OP_IN_MAX], *out[OP_OUT_MAX], *want[OP_OUT_MAX]; /* inside their guards */
+    struct fit fit;
+    char why[KERNEL_WHY_BYTES];
+};
+
+static inline unsigned char *case_alloc(uint64_t bytes)
+{
+    const size_t body = (size_t)(bytes + 63) / 64 * 64;
+    unsigned char *block = aligned_alloc(64, body + 2 * CASE_GUARD_BYTES);
+
+    if (block == NULL)
+        abort();
+    memset(block, CASE_GUARD, body + 2 * CASE_GUARD_BYTES);
+    memset(block + CASE_GUARD_BYTES, CASE_POISON, (size_t)bytes);
+    return block + CASE_GUARD_BYTES;
+}
+
+static inline void case_free(unsigned char *data)
+{
+    if (data != NULL)
+        free(data - CASE_GUARD_BYTES);
+}
+
+static inline bool case_guards_hold(const unsigned char *data, uint64_t bytes)
+{
+    const size_t body = (size_t)(bytes + 63) / 64 * 64;
+
+    for (size_t i = 0; i < CASE_GUARD_BYTES; i++)
+        if (data[-1 - (ptrdiff_t)i] != CASE_GUARD || data[body + i] != CASE_GUARD)
+            return false;
+    for (size_t i = (size_t)bytes; i < body; i++)
+        if (data[i] != CASE_GUARD)
+            return false;
+    return true;
+}
+
+static inline void case_init(struct kernel_case *c, enum op_kind kind)
+{
+    memset(c, 0, sizeof *c);
+    c->op.kind = kind;
+    c->op.stream = 7;
+}
+
+/* Adds an operand; its bytes are all 0xff until they are filled. Returns its data. */
+static inline void *case_add(struct kernel_case *c, enum dtype dtype, int rank, const int64_t *dim)
+{
+    c->in_tensor[c->in_count] = tensor_make(dtype, rank, dim);
+    c->in[c->in_count] = case_alloc(tensor_bytes(&c->in_tensor[c->in_count]));
+    return c->in[c->in_count++];
+}
+
+/* An F32 operand with normal numbers that differ by operand. */
+static inline float *case_add_normal(struct kernel_case *c, int rank, const int64_t *dim,
+                                     float mean, float deviation)
+{
+    const struct rng_key key = {.seed = 11, .stream = (uint32_t)c->in_count};
+    float *data = case_add(c, DT_F32, rank, dim);
+
+    rng_fill_normal(key, mean, deviation, data,
+                    (size_t)tensor_count(&c->in_tensor[c->in_count - 1]));
+    return data;
+}
+
+/* Infers the results' shapes and allocates them. false: the shape rule refuses; c->why says why. */
+static inline bool case_infer(struct kernel_case *c)
+{
+    const struct tensor *in[OP_IN_MAX] = {0};
+    struct error err = {0};
+
+    for (int i = 0; i < c->in_count; i++)
+        in[i] = &c->in_tensor[i];
+    c->op.in_count = (uint32_t)c->in_count;
+    c->out_count = op_info(c->op.kind)->out_count;
+    c->op.out_count = (uint32_t)c->out_count;
+    if (op_shape(&c->op, in, c->out_tensor, &err) != ST_OK) {
+        (void)snprintf(c->why, sizeof c->why, "%.90s", err.detail);
+        c->out_count = 0;
+        return false;
+    }
+    for (int i = 0; i < c->out_count; i++) {
+        c->out[i] = case_alloc(tensor_bytes(&c->out_tensor[i]));
+        c->want[i] = case_alloc(tensor_bytes(&c->out_tensor[i]));
+    }
+    return true;
+}
+
+static inline void case_fini(struct kernel_case *c)
+{
+    for (int i = 0; i < c->in_count; i++)
+        case_free(c->in[i]);
+    for (int i = 0; i < c->out_count; i++) {
+        case_free(c->out[i]);
+        case_free(c->want[i]);
+    }
+}
+
+static inline bool case_accept(struct kernel_case *c, const struct kernel *kernel)
+{
+    struct kernel_query query = {.op = &c->op, .threads = 1};
+
+    for (int i = 0; i < c->in_count; i++)
+        query.in[i] = &c->in_tensor[i];
+    for (int i = 0; i < c->out_count; i++)
+        query.out[i] = &c->out_tensor[i];
+    c->fit = (struct fit){0};
+    c->why[0] = '\0';
+    return kernel->accept(&query, &c->fit, c->why);
+}
+
+/* Runs an accepted kernel; `backwards` takes the items of a phase from the last to the first. false: the kernel wrote
+ * outside its results or scratch. */
+static inline bool case_run_into(struct kernel_case *c, const struct kernel *kernel,
+                                 unsigned char *const *out, bool backwards)
+{
+    struct kernel_args args = {
+        .op = &c->op, .in_count = c->in_count, .out_count = c->out_count, .fit = &c->fit};
+    unsigned char *scratch = case_alloc(c->fit.scratch_bytes);
+    bool held;
+
+    for (int i = 0; i < c->in_count; i++) {
+        args.in[i] = c->in[i];
+        args.in_tensor[i] = &c->in_tensor[i];
+    }
+    for (int i = 0; i < c->out_count; i++) {
+        args.out[i] = out[i];
+        args.out_tensor[i] = &c->out_tensor[i];
+    }
+    args.scratch = scratch;
+    for (int phase = 0, phases = kernel->phases != NULL ? kernel->phases(&args) : 1; phase < phases;
+         phase++) {
+        const int64_t items = kernel->items != NULL ? kernel->items(&args, phase) : 1;
+
+        for (int64_t item = 0; item < items; item++)
+            kernel->work(&args, phase, backwards ? items - 1 - item : item);
+    }
+    held = case_guards_hold(scratch, c->fit.scratch_bytes);
+    for (int i = 0; i < c->out_count; i++)
+        held = held && case_guards_hold(out[i], tensor_bytes(&c->out_tensor[i]));
+    for (int i = 0; i < c->in_count; i++)
+        held = held && case_guards_hold(c->in[i], tensor_bytes(&c->in_tensor[i]));
+    case_free(scratch);
+    return held;
+}
+
+static inline void case_poison_results(struct kernel_case *c)
+{
+    for (int i = 0; i < c->out_count; i++)
+        memset(c->out[i], CASE_POISON, (size_t)tensor_bytes(&c->out_tensor[i]));
+}
+
+/* The reference's results go to c->want. */
+static inline void case_run_reference(struct kernel_case *c)
+{
+    const struct kernel *reference = kernel_reference(c->op.kind);
+
+    if (!case_accept(c, reference) || !case_run_into(c, reference, c->want, false))
+        abort();
+}
+
+/* The reference on the absolute values of all F32 operands: of a sum of products, sum |a b|. The caller frees it. */
+static inline float *case_run_magnitude(struct kernel_case *c)
+{
+    unsigned char *saved[OP_IN_MAX], *out[OP_OUT_MAX];
+    float *magnitude;
+
+    for (int i = 0; i < c->in_count; i++) {
+        const uint64_t bytes = tensor_bytes(&c->in_tensor[i]);
+
+        saved[i] = c->in[i];
+        c->in[i] = case_alloc(bytes);
+        memcpy(c->in[i], saved[i], (size_t)bytes);
+        if (c->in_tensor[i].dtype == DT_F32)
+            for (uint64_t j = 0; j < bytes / sizeof(float); j++)
+                ((float *)(void *)c->in[i])[j] = fabsf(((float *)(void *)c->in[i])[j]);
+    }
+    for (int i = 0; i < c->out_count; i++)
+        out[i] = case_alloc(tensor_bytes(&c->out_tensor[i]));
+    c->fit = (struct fit){0};
+    if (!case_run_into(c, kernel_reference(c->op.kind), out, false))
+        abort();
+    magnitude = malloc((size_t)tensor_bytes(&c->out_tensor[0]));
+    if (magnitude == NULL)
+        abort();
+    memcpy(magnitude, out[0], (size_t)tensor_bytes(&c->out_tensor[0]));
+    for (int i = 0; i < c->out_count; i++)
+        case_free(out[i]);
+    for (int i = 0; i < c->in_count; i++) {
+        case_free(c->in[i]);
+        c->in[i] = saved[i];
+    }
+    return magnitude;
+}
+
+/* Checks result 0 of a sum of `terms` products each, |got - want| <= terms u sum|ab| + half an ulp, where the
+ * reference summed in double and rounded once. */
+static inline bool case_sums_agree(const struct kernel_case *c, const float *magnitude,
+                                   double terms)
+{
+    const float *got = (const float *)(const void *)c->out[0];
+    const float *want = (const float *)(const void *)c->want[0];
+
+    for (int64_t i = 0, count = tensor_count(&c->out_tensor[0]); i < count; i++) {
+        const double off = fabs((double)got[i] - (double)want[i]);
+        const double bound =
+            terms * UNIT_ROUNDOFF * (double)magnitude[i] + UNIT_ROUNDOFF * fabs((double)want[i]);
+
+        if (!(off <= bound)) { /* a NaN fails */
+            print_error("element %lld: got %.9g, want %.9g, bound %.3g\n", (long long)i,
+                        (double)got[i], (double)want[i], bound);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The vector kernels of an op that this host can run, best first; a row that it cannot is NULL in the list's place and
+ * printed. Returns how many were written to kernels[]. */
+static inline size_t case_kernels_of(enum op_kind kind, const struct kernel *kernels[8],
+                                     size_t *lacking)
+{
+    const uint32_t isa = cpu_isa_detect();
+    size_t rows, count = 0;
+    const struct kernel *const *table = cpu_kernel_table(&rows);
+
+    *lacking = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (table[i]->anchor != kind)
+            continue;
+        if ((table[i]->isa & ~isa) != 0) {
+            print_message("skipped: %s: this host has no %s\n", table[i]->name,
+                          cpu_isa_name(table[i]->isa));
+            (*lacking)++;
+        } else if (count < 8) {
+            kernels[count++] = table[i];
+        }
+    }
+    return count;
+}
+
+#endif
