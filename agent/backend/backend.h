@@ -87,9 +87,10 @@ struct memory;
 struct executable;
 
 struct backend_options {
-    int threads;  /* 0: all processors that this process may use */
-    uint32_t isa; /* CPU: allowed instruction sets */
-    bool poison;  /* CPU, for tests: arena memory becomes NaN when nothing there is alive */
+    int threads;    /* 0: all processors that this process may use */
+    uint32_t isa;   /* CPU: allowed instruction sets */
+    bool reference; /* CPU, isa "ref": the oracles alone */
+    bool poison;    /* CPU, for tests: arena memory becomes NaN when nothing there is alive */
 };
 
 struct device_info {

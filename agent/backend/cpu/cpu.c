@@ -129,7 +129,8 @@ static void cpu_describe(struct backend *backend, struct device_info *info)
 
     memset(info, 0, sizeof *info);
     (void)snprintf(info->kind, sizeof info->kind, "cpu");
-    (void)snprintf(info->isa, sizeof info->isa, "%s", cpu_isa_name(cpu->options.isa));
+    (void)snprintf(info->isa, sizeof info->isa, "%s",
+                   cpu->options.reference ? "ref" : cpu_isa_name(cpu->options.isa));
     read_cpu_model(info->model, sizeof info->model);
     info->threads = cpu->options.threads;
     if (pages > 0 && page_bytes > 0)
@@ -153,6 +154,10 @@ static bool cpu_accept(struct backend *backend, const struct program *program, s
         query.in[k] = &program->slots[program->operands[op->in_first + k]].tensor;
     for (uint32_t k = 0; k < op->out_count; k++)
         query.out[k] = &program->slots[program->operands[op->out_first + k]].tensor;
+    if (cpu->options.reference) {
+        group->kernel = kernel_reference(op->kind);
+        return group->kernel != NULL && group->kernel->accept(&query, &group->fit, group->why);
+    }
     group->kernel = cpu_select_kernel(&query, cpu->options.isa, &group->fit, group->why);
     return group->kernel != NULL;
 }
