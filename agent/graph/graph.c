@@ -155,8 +155,8 @@ void graph_push_label(struct graph *g, const char *label)
 
     assert(g->label_depth < GRAPH_LABEL_DEPTH_MAX);
     g->label_lengths[g->label_depth++] = length;
-    written =
-        snprintf(g->label + length, sizeof g->label - length, "%s%s", length > 0 ? "." : "", label);
+    written = snprintf(g->label + length, sizeof g->label - length, "%s%s",
+                       length > 0 && label[0] != '\0' ? "." : "", label);
     assert(written >= 0);
     assert((size_t)written < sizeof g->label - length);
     g->label_at = UINT32_MAX;
@@ -167,6 +167,11 @@ void graph_pop_label(struct graph *g)
     assert(g->label_depth > 0);
     g->label[g->label_lengths[--g->label_depth]] = '\0';
     g->label_at = UINT32_MAX;
+}
+
+const char *graph_current_label(const struct graph *g)
+{
+    return g->label;
 }
 
 enum status graph_finish(struct graph *g, struct error *err)

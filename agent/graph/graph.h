@@ -83,6 +83,7 @@ value graph_sgd(struct graph *g, value w, value grad, value m, value lr, value w
 /* Labels nest: "layers.1" then "conv1" gives "layers.1.conv1"; they name ops in errors, profile and plan. */
 void graph_push_label(struct graph *g, const char *label);
 void graph_pop_label(struct graph *g);
+const char *graph_current_label(const struct graph *g); /* until the next push or pop; "": none */
 
 /* Backward ops for d loss / d wanted[i] into grads[i] (loss: one element). Walks in reverse creation order; several
  * uses of a value are joined by add; only ops between a wanted variable and the loss are visited. A wanted
