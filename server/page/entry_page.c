@@ -1,0 +1,210 @@
+/* server/page/entry_page.c: one entry. */
+#include "server/page/entry_page.h"
+
+#include <inttypes.h>
+
+#include "common/json.h"
+#include "server/page/format.h"
+#include "server/page/measure_view.h"
+#include "server/page/render.h"
+
+#define FACTS_MAX      24
+#define MISC_MAX       64
+#define MISC_BYTES_MAX 2048 /* of one value */
+#define MISC_CUT_BYTES 400  /* shown of it */
+
+static void fill_places(struct arena *arena, const struct entry_page *data,
+                        struct entry_view *view);
+static void fill_runs(struct arena *arena, const struct entry_page *data, struct entry_view *view);
+static void fill_facts(struct arena *arena, const struct entry_page *data, struct entry_view *view);
+static void fill_misc(struct arena *arena, const struct entry_page *data, struct entry_view *view);
+static void fill_files(struct arena *arena, const struct entry_page *data, struct entry_view *view);
+
+void page_render_entry(struct buf *out, const struct page_frame *frame,
+                       const struct entry_page *data)
+{
+    struct arena *arena = frame->arena;
+    const struct entry_record *entry = data->entry;
+    struct page_title title = {.section = SECTION_TASKS};
+    struct entry_view view = {
+        .heading = layout_either(entry->model, entry->name),
+        .name = layout_text(entry->name),
+        .task = layout_text(data->task->title),
+        .task_href = format_text(arena, "/tasks/%s?hl=%" PRId64, data->task->id, entry->id),
+        .reason = layout_text(entry->reason),
+        .tier = layout_tier(arena, entry->tier, entry->run_count > 0, entry->run_count, false, 0.0),
+        .json_href = format_text(arena, "/v1/entries/%" PRId64, entry->id),
+    };
+
+    title.title = format_text(arena, "%.*s on %s", STR_ARG(view.heading), data->task->title);
+    title.description = format_text(arena, "The entry %s of %s.", entry->name, data->task->title);
+    view.page = layout_make(frame, &title);
+    fill_places(arena, data, &view);
+    fill_runs(arena, data, &view);
+    fill_facts(arena, data, &view);
+    fill_misc(arena, data, &view);
+    fill_files(arena, data, &view);
+    template_entry(out, &view);
+}
+
+static void fill_places(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    static const char *const names[] = {"Time", "Cost", "Latency", "Cost of a million items",
+                                        "Energy"};
+    struct entry_place_view *rows =
+        ARENA_NEW_ARRAY(arena, data->board_count, struct entry_place_view);
+
+    for (size_t b = 0; rows != NULL && b < data->board_count; b++) {
+        const struct board *board = &data->boards[b];
+
+        for (size_t i = 0; i < board->item_count; i++) {
+            const struct board_item *item = &board->items[i];
+            int64_t value = 0;
+
+            if (item->row->entry != data->entry->id || !board_value(item->row, board->by, &value))
+                continue;
+            rows[view->places_count++] = (struct entry_place_view){
+                .board = str_from_cstr(names[board->by]),
+                .href = format_text(arena, "/tasks/%s?by=%s&hl=%" PRId64, data->task->id,
+                                    board_by_name(board->by), data->entry->id),
+                .place = format_text(arena, "%zu%s of %zu", item->place, item->tied ? "=" : "",
+                                     board->item_count),
+                .value = measure_shown(arena, board->by, value),
+                .exact = measure_exact(arena, board->by, item->row),
+            };
+        }
+    }
+    view->places = rows;
+}
+
+static void fill_runs(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    struct entry_run_view *rows = ARENA_NEW_ARRAY(arena, data->run_count, struct entry_run_view);
+
+    for (size_t i = 0; rows != NULL && i < data->run_count; i++) {
+        const struct run_record *run = &data->runs[i];
+
+        rows[i] = (struct entry_run_view){
+            .href = format_text(arena, "/runs/%" PRId64, run->id),
+            .label = format_text(arena, "Run %" PRId64, run->ordinal),
+            .state = layout_text(run->state),
+        };
+        if (run->tta_ns.has) {
+            rows[i].tta = format_duration(arena, run->tta_ns.value);
+            rows[i].exact =
+                format_text(arena, "%.*s s", STR_ARG(format_exact(arena, run->tta_ns.value, 9)));
+        }
+    }
+    view->runs = rows;
+    view->runs_count = rows == NULL ? 0 : data->run_count;
+}
+
+static void add_fact(struct fact_view *facts, size_t *count, const char *term, struct str value)
+{
+    if (*count < FACTS_MAX && value.len > 0)
+        facts[(*count)++] = layout_fact(term, value);
+}
+
+static void fill_facts(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    const struct entry_record *entry = data->entry;
+    struct fact_view *facts = ARENA_NEW_ARRAY(arena, FACTS_MAX, struct fact_view);
+    size_t count = 0;
+
+    if (facts == NULL)
+        return;
+    add_fact(facts, &count, "Author", layout_text(entry->author));
+    add_fact(facts, &count, "Model", layout_text(entry->model));
+    add_fact(facts, &count, "Hardware", layout_text(entry->hardware));
+    add_fact(facts, &count, "Framework", layout_text(entry->framework));
+    add_fact(facts, &count, "Date", layout_text(entry->entry_date));
+    add_fact(facts, &count, "Source", layout_text(entry->source));
+    if (entry->cost_per_hour_text != NULL)
+        add_fact(facts, &count, "Price per hour",
+                 format_text(arena, "$%s", entry->cost_per_hour_text));
+    if (entry->accuracy_text != NULL)
+        add_fact(facts, &count, data->task->metric_title,
+                 format_metric_text(arena, data->task, entry->accuracy_text));
+    if (entry->epoch_text != NULL)
+        add_fact(facts, &count, "Epoch at the crossing", format_label(arena, entry->epoch_text));
+    if (entry->wall_ns.has)
+        add_fact(facts, &count, "Wall time", format_duration(arena, entry->wall_ns.value));
+    if (entry->devices.has)
+        add_fact(facts, &count, "Devices",
+                 format_text(arena, "%" PRId64 " %s", entry->devices.value,
+                             entry->device_model == NULL ? "" : entry->device_model));
+    add_fact(facts, &count, "Cloud", layout_text(entry->cloud));
+    add_fact(facts, &count, "Code", layout_text(entry->code_url));
+    if (count > 0 && entry->code_url != NULL &&
+        render_is_web_address(str_from_cstr(entry->code_url)))
+        facts[count - 1].href = str_from_cstr(entry->code_url);
+    view->facts = facts;
+    view->facts_count = count;
+}
+
+/* A value of misc as text: a string as it is, anything else as JSON, cut when it is long. */
+static struct str misc_text(struct arena *arena, const json_t *value)
+{
+    struct buf text;
+    struct str whole;
+    size_t cut;
+
+    buf_init(&text, MISC_BYTES_MAX);
+    if (json_is_string(value))
+        buf_append(&text, (struct str){json_string_value(value), json_string_length(value)});
+    else if (json_write(value, &text, NULL) != ST_OK)
+        text.failed = true;
+    if (text.failed) {
+        buf_fini(&text);
+        return STR("(long: see the file)");
+    }
+    whole = str_from_cstr(arena_copy(arena, buf_str(&text)));
+    buf_fini(&text);
+    cut = str_utf8_cut(whole, MISC_CUT_BYTES);
+    return cut < whole.len ? format_text(arena, "%.*s…", (int)cut, whole.data) : whole;
+}
+
+static void fill_misc(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    struct fact_view *facts = ARENA_NEW_ARRAY(arena, MISC_MAX, struct fact_view);
+    struct json_doc doc = {0};
+    const char *key;
+    json_t *value;
+
+    if (facts == NULL || data->entry->misc_json == NULL ||
+        json_doc_parse(str_from_cstr(data->entry->misc_json), arena, &doc, NULL) != ST_OK)
+        return;
+    json_object_foreach(doc.root, key, value)
+    {
+        if (view->misc_count == MISC_MAX)
+            break;
+        facts[view->misc_count].term = str_from_cstr(arena_copy(arena, str_from_cstr(key)));
+        facts[view->misc_count++].value = misc_text(arena, value);
+    }
+    json_doc_fini(&doc);
+    view->misc = facts;
+}
+
+static void fill_files(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    static const char *const endings[] = {"json", "tsv"};
+    struct link_view *files = ARENA_NEW_ARRAY(arena, ARRAY_LEN(endings), struct link_view);
+
+    if (files == NULL || !data->entry->submission_id.has)
+        return;
+    for (size_t i = 0; i < (data->has_progress ? 2 : 1); i++) {
+        struct buf address;
+
+        buf_init(&address, 2048);
+        buf_appendf(&address, "/v1/submissions/%" PRId64 "/files/",
+                    data->entry->submission_id.value);
+        render_append_url(&address, view->name);
+        buf_appendf(&address, ".%s", endings[i]);
+        files[view->files_count++] = (struct link_view){
+            .label = format_text(arena, "%s.%s", data->entry->name, endings[i]),
+            .href = str_from_cstr(address.failed ? NULL : arena_copy(arena, buf_str(&address))),
+        };
+        buf_fini(&address);
+    }
+    view->files = files;
+}

@@ -1,0 +1,21 @@
+/* server/page/queue_page.h: /queue: the jobs that wait or run, and the agents with what each does.
+ * Ownership: as layout.h. Threads: pure, any. */
+#ifndef DAYBREAK_SERVER_PAGE_QUEUE_PAGE_H
+#define DAYBREAK_SERVER_PAGE_QUEUE_PAGE_H
+
+#include "common/task.h"
+#include "server/page/layout.h"
+#include "server/store/records.h"
+
+struct queue_page {
+    const struct task_table *tasks;
+    const struct job_record *jobs;
+    size_t job_count;
+    const struct agent_record *agents;
+    size_t agent_count;
+};
+
+void page_render_queue(struct buf *out, const struct page_frame *frame,
+                       const struct queue_page *data);
+
+#endif
