@@ -69,8 +69,7 @@ enum status request_arg_id(const struct request *request, size_t index, int64_t 
 /* The body as a JSON object. ST_INVALID with code and line; answered with 400. */
 enum status request_parse_json(struct request *request, struct json_doc *doc, struct error *err);
 
-/* Whether the client would take `media` ("text/csv"); *explicitly says that it was named before any
- * application/json or wildcard. */
+/* Whether Accept names `media` ("text/csv") before JSON or a wildcard: the order counts, weights do not. */
 bool request_prefers(const struct request *request, const char *media);
 
 /* If-None-Match holds the ETag (with its quotes) or "*". */
@@ -82,10 +81,18 @@ bool request_matches_etag(const struct request *request, const char *etag);
 void request_suspend(struct request *request);
 void request_resume(struct request *request);
 
-/* Long polls: parks the request until request_wake_topic(topic), or for at most wait_ms; then the handler is
- * called again. `key` (0: none) allows one parked request each: an older one is woken by its deadline.
- * ST_UNAVAILABLE when too many are parked or the server stops; the request then goes on. */
-enum status request_park(struct request *request, const char *topic, int64_t key, int64_t wait_ms,
-                         struct error *err);
+/* Long polls: parks the request until its topic is woken or its deadline passes; then the handler is called again.
+ * `mark` is listener_mark() from before the handler looked for work: if anything was woken since, the handler is
+ * called again at once. ST_UNAVAILABLE when too many are parked or the server stops; the request then goes on. */
+struct park {
+    const char *topic; /* "queue" */
+    int64_t key; /* 0: none; else one parked request each: an older one is woken by its deadline */
+    uint64_t mark;
+    int64_t deadline_ns; /* CLOCK_MONOTONIC */
+};
+enum status request_park(struct request *request, const struct park *park, struct error *err);
+
+/* Whether one more stream may begin (response_begin_stream). */
+bool request_stream_has_room(const struct request *request);
 
 #endif

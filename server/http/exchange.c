@@ -1,0 +1,445 @@
+/* server/http/exchange.c: one request from its first line to its reply, as the library calls us.
+ *
+ * The library's first call has the headers and no body. An ordinary reply is never queued there: the library would
+ * close the connection after it. What is refused then is answered after the body was read away, unless the body is
+ * large, or the guard found the framing itself in doubt: then at once, and the connection ends. */
+#include <strings.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "server/app.h"
+#include "server/http/auth.h"
+#include "server/http/exchange_internal.h"
+#include "server/http/guard.h"
+#include "server/store/read.h"
+
+enum { SWALLOW_BYTES_MAX = 1 << 20 };
+
+struct header_list {
+    struct guard_header headers[GUARD_HEADERS_MAX + 1];
+    size_t count;
+};
+
+static enum MHD_Result begin(struct exchange *exchange, const char *method);
+static enum status admit(struct exchange *exchange, const char *method);
+static enum MHD_Result collect_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_bytes, const char *value, size_t value_bytes);
+static enum http_method parse_method(const char *method, bool *is_head);
+static enum status admit_route(struct exchange *exchange);
+static enum status admit_body(struct exchange *exchange);
+static enum status admit_caller(struct exchange *exchange);
+static enum status admit_query(struct exchange *exchange);
+static enum MHD_Result collect(struct exchange *exchange, const char *upload, size_t *bytes);
+static enum MHD_Result run(struct exchange *exchange);
+static enum status parse_body(struct exchange *exchange);
+static enum MHD_Result refuse(struct exchange *exchange);
+static void answer_options(struct exchange *exchange);
+static void add_allow(struct exchange *exchange);
+static void set_deadline(const struct exchange *exchange, int64_t ms);
+static enum media parse_media(struct str content_type);
+static bool accepts_html_first(struct str accept);
+
+void *exchange_note_target(void *cls, const char *uri, struct MHD_Connection *mhd)
+{
+    struct listener *listener = cls;
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    char *copy;
+
+    if (exchange == NULL)
+        return NULL;
+    arena_init(&exchange->arena, EXCHANGE_ARENA_BYTES);
+    copy = arena_copy(&exchange->arena, str_from_cstr(uri));
+    if (copy == NULL) {
+        arena_fini(&exchange->arena);
+        free(exchange);
+        return NULL;
+    }
+    exchange->listener = listener;
+    exchange->mhd = mhd;
+    exchange->connection = info == NULL ? NULL : info->socket_context;
+    exchange->target = str_from_cstr(copy);
+    exchange->request.arena = &exchange->arena;
+    exchange->request.app = listener->options.app;
+    exchange->request.connection = exchange->connection;
+    exchange->response.request = &exchange->request;
+    (void)snprintf(exchange->request.id, sizeof exchange->request.id, "%s%08llx",
+                   listener->id_prefix,
+                   (unsigned long long)atomic_fetch_add(&listener->id_counter, 1));
+    return exchange;
+}
+
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *mhd, const char *url,
+                                const char *method, const char *version, const char *upload,
+                                size_t *upload_bytes, void **con_cls)
+{
+    struct exchange *exchange = *con_cls;
+
+    (void)cls;
+    (void)mhd;
+    (void)url; /* decoded by the library; ours is the target as sent */
+    (void)version;
+    if (exchange == NULL)
+        return MHD_NO; /* no memory */
+    switch (exchange->phase) {
+    case EXCHANGE_NEW: return begin(exchange, method);
+    case EXCHANGE_BODY:
+        if (*upload_bytes > 0)
+            return collect(exchange, upload, upload_bytes);
+        set_deadline(exchange, 0);
+        return run(exchange);
+    case EXCHANGE_REFUSE:
+        exchange->swallowed += *upload_bytes;
+        if (*upload_bytes == 0)
+            return refuse(exchange);
+        *upload_bytes = 0;
+        return exchange->swallowed > SWALLOW_BYTES_MAX ? MHD_NO : MHD_YES;
+    case EXCHANGE_RUN: return run(exchange);
+    }
+    return MHD_NO;
+}
+
+void exchange_complete(void *cls, struct MHD_Connection *mhd, void **con_cls,
+                       enum MHD_RequestTerminationCode how)
+{
+    struct exchange *exchange = *con_cls;
+
+    (void)cls;
+    (void)mhd;
+    (void)how;
+    if (exchange == NULL)
+        return;
+    *con_cls = NULL;
+    if (exchange->is_active)
+        atomic_fetch_sub(&exchange->listener->active, 1);
+    set_deadline(exchange, exchange->listener->options.idle_ms);
+    buf_fini(&exchange->body);
+    buf_fini(&exchange->response.body);
+    shared_bytes_release(exchange->response.shared);
+    arena_fini(&exchange->arena);
+    free(exchange);
+}
+
+void request_suspend(struct request *request)
+{
+    struct exchange *exchange = exchange_of(request);
+
+    exchange->suspends++;
+    MHD_suspend_connection(exchange->mhd);
+}
+
+void request_resume(struct request *request)
+{
+    MHD_resume_connection(exchange_of(request)->mhd);
+}
+
+static enum MHD_Result begin(struct exchange *exchange, const char *method)
+{
+    struct str length;
+    uint64_t bytes = 0;
+    enum status status;
+
+    exchange->is_active = true;
+    atomic_fetch_add(&exchange->listener->active, 1);
+    set_deadline(exchange, exchange->listener->options.body_ms);
+    status = admit(exchange, method);
+    if (status == ST_OK) {
+        exchange->phase = EXCHANGE_BODY;
+        return MHD_YES;
+    }
+    exchange->phase = EXCHANGE_REFUSE;
+    length = request_header(&exchange->request, "Content-Length");
+    if (length.len > 0 && (!str_parse_u64(length, &bytes) || bytes > SWALLOW_BYTES_MAX))
+        exchange->response.close = true;
+    return exchange->response.close ? refuse(exchange) : MHD_YES;
+}
+
+/* Everything that can be judged without the body, in this order. */
+static enum status admit(struct exchange *exchange, const char *method)
+{
+    struct request *request = &exchange->request;
+    struct header_list list = {.count = 0};
+    enum status status;
+    size_t mark;
+
+    (void)MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, collect_header, &list);
+    status = guard_check_headers(list.headers, list.count, &exchange->refusal);
+    if (status == ST_OK)
+        status = guard_check_target(exchange->target, &exchange->refusal);
+    if (status != ST_OK) {
+        exchange->response.close = true;
+        return status;
+    }
+    request->method = parse_method(method, &request->is_head);
+    request->wants_html = accepts_html_first(request_header(request, "Accept"));
+    request->path = exchange->target;
+    if (str_find_char(exchange->target, '?', &mark))
+        request->path = str_slice(exchange->target, 0, mark);
+    status = admit_route(exchange);
+    if (status == ST_OK && request->route != NULL)
+        status = admit_body(exchange);
+    if (status == ST_OK && request->route != NULL)
+        status = admit_caller(exchange);
+    if (status == ST_OK)
+        status = admit_query(exchange);
+    return status;
+}
+
+static enum MHD_Result collect_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                      size_t name_bytes, const char *value, size_t value_bytes)
+{
+    struct header_list *list = cls;
+
+    (void)kind;
+    if (list->count == ARRAY_LEN(list->headers))
+        return MHD_NO;
+    list->headers[list->count++] = (struct guard_header){
+        {name, name_bytes}, {value == NULL ? "" : value, value == NULL ? 0 : value_bytes}};
+    return MHD_YES;
+}
+
+static enum http_method parse_method(const char *method, bool *is_head)
+{
+    static const struct {
+        const char *name;
+        enum http_method method;
+    } rows[] = {{"GET", HTTP_GET},        {"HEAD", HTTP_GET},    {"POST", HTTP_POST},
+                {"PUT", HTTP_PUT},        {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE},
+                {"OPTIONS", HTTP_OPTIONS}};
+
+    *is_head = strcmp(method, "HEAD") == 0;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (strcmp(rows[i].name, method) == 0)
+            return rows[i].method;
+    return 0;
+}
+
+/* With OPTIONS, the route stays NULL: answer_options() says what the path has. */
+static enum status admit_route(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct route_match match;
+
+    if (str_eq(request->path, STR("*"))) {
+        exchange->allowed = HTTP_GET | HTTP_POST;
+        return request->method == HTTP_OPTIONS
+                   ? ST_OK
+                   : error_set_code(&exchange->refusal, ST_INVALID, "bad-target", NULL, NULL,
+                                    "\"*\" goes with OPTIONS alone");
+    }
+    router_match(exchange->listener->options.router, request->method, request->path, &match);
+    exchange->allowed = match.allowed;
+    if (match.allowed == 0)
+        return error_set_code(&exchange->refusal, ST_NOT_FOUND, "not-found", NULL, NULL,
+                              "there is nothing at this address");
+    if (request->method == HTTP_OPTIONS)
+        return ST_OK;
+    if (match.route == NULL)
+        return error_set_code(&exchange->refusal, ST_UNSUPPORTED, "method-not-allowed", NULL, NULL,
+                              "this address does not have this method");
+    request->route = match.route;
+    request->arg_count = match.arg_count;
+    for (size_t i = 0; i < match.arg_count; i++)
+        if (percent_decode(match.args[i], false, &exchange->arena, &request->args[i],
+                           &exchange->refusal) != ST_OK)
+            return exchange->refusal.status;
+    return ST_OK;
+}
+
+static enum status admit_body(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    const struct route *route = request->route;
+    const size_t bytes_max =
+        route->body_bytes_max == 0 ? ROUTE_BODY_BYTES_DEFAULT : route->body_bytes_max;
+    const struct str length = request_header(request, "Content-Length");
+    const struct str type = request_header(request, "Content-Type");
+    const bool has_body = request_header(request, "Transfer-Encoding").len > 0 ||
+                          (length.len > 0 && !str_eq(length, STR("0")));
+    uint64_t bytes = 0;
+
+    buf_init(&exchange->body, bytes_max);
+    if (route->media == 0)
+        return has_body ? error_set_code(&exchange->refusal, ST_LIMIT, "body-too-large", NULL, NULL,
+                                         "no body is expected here")
+                        : ST_OK;
+    request->media = parse_media(type);
+    if ((has_body || type.len > 0) && (request->media & route->media) == 0)
+        return error_set_code(
+            &exchange->refusal, ST_UNSUPPORTED, "unsupported-media-type", NULL, NULL,
+            "the body must be %s%s%s", (route->media & MEDIA_JSON) != 0 ? "application/json" : "",
+            (route->media & MEDIA_MULTIPART) != 0 ? " or multipart/form-data" : "",
+            (route->media & MEDIA_NDJSON) != 0 ? "application/x-ndjson" : "");
+    if (!has_body)
+        return error_set_code(&exchange->refusal, ST_INVALID, "body-missing", NULL, NULL,
+                              "a body is needed");
+    if (length.len > 0 && (!str_parse_u64(length, &bytes) || bytes > bytes_max)) {
+        exchange->too_large = true;
+        return error_set_code(&exchange->refusal, ST_LIMIT, "body-too-large", NULL, NULL,
+                              "the body may have %zu bytes at most", bytes_max);
+    }
+    return ST_OK;
+}
+
+static enum status admit_caller(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    const struct route *route = request->route;
+    const struct str value = request_header(request, "Authorization");
+    struct error *err = &exchange->refusal;
+    struct store_reader *reader;
+    struct str token = {0};
+    enum status status;
+
+    if (route->roles == 0 && (!route->optional_auth || value.len == 0))
+        return ST_OK;
+    status = auth_parse_header(value, &token, err);
+    if (status != ST_OK)
+        return status;
+    reader = app_reader(request->app, err);
+    if (reader == NULL)
+        return err->status;
+    status =
+        store_authenticate(reader, &exchange->arena, token, clock_real_ms(), &request->caller, err);
+    if (status != ST_OK)
+        return status;
+    request->has_caller = true;
+    store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
+    return route->roles == 0 ? ST_OK : auth_require(request->caller.role, route->roles, err);
+}
+
+static enum status admit_query(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    const size_t from = request->path.len + 1;
+
+    return from >= exchange->target.len
+               ? ST_OK
+               : query_parse(str_slice(exchange->target, from, exchange->target.len),
+                             &exchange->arena, &request->query, &exchange->refusal);
+}
+
+static enum MHD_Result collect(struct exchange *exchange, const char *upload, size_t *bytes)
+{
+    buf_append(&exchange->body, (struct str){upload, *bytes});
+    if (exchange->body.failed) {
+        const size_t bytes_max = exchange->body.bytes_max;
+
+        exchange->phase = EXCHANGE_REFUSE;
+        exchange->swallowed = exchange->body.len + *bytes;
+        exchange->too_large = true;
+        buf_fini(&exchange->body);
+        exchange->body = (struct buf){0};
+        (void)error_set_code(&exchange->refusal, ST_LIMIT, "body-too-large", NULL, NULL,
+                             "the body may have %zu bytes at most", bytes_max);
+    }
+    *bytes = 0;
+    return MHD_YES;
+}
+
+static enum MHD_Result run(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    const int suspends = exchange->suspends;
+
+    if (exchange->phase == EXCHANGE_BODY) {
+        exchange->phase = EXCHANGE_RUN;
+        request->body = buf_str(&exchange->body);
+        if (request->route == NULL) {
+            answer_options(exchange);
+            return reply_queue(exchange);
+        }
+        if (parse_body(exchange) != ST_OK)
+            return refuse(exchange);
+    } else {
+        request->step++;
+    }
+    request->route->handle(request, &exchange->response);
+    if (exchange->suspends != suspends)
+        return MHD_YES; /* another thread may already have resumed it: nothing more here */
+    if (exchange->response.status == 0) {
+        log_event(LOG_ERROR, "no_answer", "route=%s request=%s", request->route->pattern,
+                  request->id);
+        response_send_error(&exchange->response,
+                            &(struct error){.status = ST_INTERNAL, .detail = "no answer"});
+    }
+    return reply_queue(exchange);
+}
+
+/* Multipart is taken apart here: whether its envelope holds is no concern of a handler. */
+static enum status parse_body(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct str boundary;
+    enum status status;
+
+    if (request->media != MEDIA_MULTIPART)
+        return ST_OK;
+    status = multipart_find_boundary(request_header(request, "Content-Type"), &exchange->arena,
+                                     &boundary, &exchange->refusal);
+    if (status == ST_OK)
+        status = multipart_parse(request->body, boundary, &exchange->arena, &request->parts,
+                                 &exchange->refusal);
+    return status;
+}
+
+static enum MHD_Result refuse(struct exchange *exchange)
+{
+    exchange->phase = EXCHANGE_RUN;
+    set_deadline(exchange, 0);
+    if (strcmp(exchange->refusal.code, "method-not-allowed") == 0)
+        add_allow(exchange);
+    response_send_error(&exchange->response, &exchange->refusal);
+    return reply_queue(exchange);
+}
+
+static void answer_options(struct exchange *exchange)
+{
+    add_allow(exchange);
+    response_send_empty(&exchange->response, 204);
+}
+
+static void add_allow(struct exchange *exchange)
+{
+    const unsigned allowed = exchange->allowed;
+
+    response_add_header(
+        &exchange->response, "Allow", "%s%s%s%s%sOPTIONS",
+        (allowed & HTTP_GET) != 0 ? "GET, HEAD, " : "", (allowed & HTTP_POST) != 0 ? "POST, " : "",
+        (allowed & HTTP_PUT) != 0 ? "PUT, " : "", (allowed & HTTP_PATCH) != 0 ? "PATCH, " : "",
+        (allowed & HTTP_DELETE) != 0 ? "DELETE, " : "");
+}
+
+static void set_deadline(const struct exchange *exchange, int64_t ms)
+{
+    if (exchange->connection != NULL)
+        atomic_store(&exchange->connection->deadline_ns,
+                     ms == 0 ? 0 : clock_mono_ns() + ms * (NS_PER_S / 1000));
+}
+
+static enum media parse_media(struct str content_type)
+{
+    static const struct {
+        struct str name;
+        enum media media;
+    } rows[] = {{{"application/json", 16}, MEDIA_JSON},
+                {{"multipart/form-data", 19}, MEDIA_MULTIPART},
+                {{"application/x-ndjson", 20}, MEDIA_NDJSON}};
+    struct str type = content_type;
+    size_t semicolon;
+
+    if (str_find_char(content_type, ';', &semicolon))
+        type = str_slice(content_type, 0, semicolon);
+    type = str_trim(type);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (type.len == rows[i].name.len &&
+            strncasecmp(type.data, rows[i].name.data, type.len) == 0)
+            return rows[i].media;
+    return MEDIA_NONE;
+}
+
+static bool accepts_html_first(struct str accept)
+{
+    return accept.len >= 9 && strncasecmp(accept.data, "text/html", 9) == 0;
+}

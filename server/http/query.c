@@ -1,0 +1,168 @@
+/* server/http/query.c: see query.h. */
+#include "server/http/query.h"
+
+#include "common/clock.h"
+
+static struct query_parameter *find_parameter(struct query *query, const char *name);
+static enum status parse_parameter(struct str text, struct arena *arena, struct query *query,
+                                   struct error *err);
+
+enum status percent_decode(struct str text, bool form, struct arena *arena, struct str *out,
+                           struct error *err)
+{
+    char *decoded = arena_alloc(arena, text.len + 1, 1);
+    size_t length = 0;
+
+    if (decoded == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory to decode a parameter");
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.data[i];
+
+        if (byte == '+' && form) {
+            byte = ' ';
+        } else if (byte == '%') {
+            if (text.len - i < 3 || !str_parse_hex(str_slice(text, i + 1, i + 3), &byte, 1))
+                return error_set_code(err, ST_INVALID, "bad_encoding", NULL, NULL,
+                                      "\"%%\" is not followed by two hexadecimal digits");
+            i += 2;
+        }
+        if (byte < 0x20 || byte == 0x7F)
+            return error_set_code(err, ST_INVALID, "bad_encoding", NULL, NULL,
+                                  "a control character (0x%02x) is not allowed here", byte);
+        decoded[length++] = (char)byte;
+    }
+    *out = (struct str){decoded, length};
+    if (!str_is_utf8(*out))
+        return error_set_code(err, ST_INVALID, "bad_encoding", NULL, NULL,
+                              "the decoded text is not UTF-8");
+    return ST_OK;
+}
+
+void percent_append(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        const unsigned char c = (unsigned char)text.data[i];
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+        if (letter || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~')
+            buf_append_char(out, (char)c);
+        else
+            buf_appendf(out, "%%%02X", c);
+    }
+}
+
+enum status query_parse(struct str text, struct arena *arena, struct query *query,
+                        struct error *err)
+{
+    bool more = true;
+    struct str part;
+
+    *query = (struct query){0};
+    if (text.len == 0)
+        return ST_OK;
+    query->items = ARENA_NEW_ARRAY(arena, QUERY_PARAMETERS_MAX, struct query_parameter);
+    if (query->items == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the query");
+    while (str_split_next(&text, &more, '&', &part)) {
+        enum status status;
+
+        if (part.len == 0)
+            continue;
+        status = parse_parameter(part, arena, query, err);
+        if (status != ST_OK)
+            return status;
+    }
+    return ST_OK;
+}
+
+bool query_read_text(struct query *query, const char *name, struct str *out)
+{
+    struct query_parameter *parameter = find_parameter(query, name);
+
+    if (parameter == NULL)
+        return false;
+    parameter->taken = true;
+    *out = parameter->value;
+    return true;
+}
+
+enum status query_read_i64(struct query *query, const char *name, int64_t min, int64_t max,
+                           int64_t *out, struct error *err)
+{
+    struct str text;
+    int64_t value;
+
+    if (!query_read_text(query, name, &text))
+        return ST_OK;
+    if (!str_parse_i64(text, &value) || value < min || value > max)
+        return error_set_code(err, ST_INVALID, "out_of_range", name, NULL,
+                              "%s must be a whole number between %lld and %lld", name,
+                              (long long)min, (long long)max);
+    *out = value;
+    return ST_OK;
+}
+
+enum status query_read_date(struct query *query, const char *name, bool *has, int64_t *days,
+                            struct error *err)
+{
+    struct error fault = {0};
+    struct str text;
+    bool padded;
+
+    *has = query_read_text(query, name, &text);
+    if (!*has)
+        return ST_OK;
+    if (clock_parse_date(text, days, &padded, &fault) != ST_OK)
+        return error_set_code(err, ST_INVALID, "bad_date", name, "write it as yyyy-mm-dd",
+                              "%s is not a date: %s", name, fault.detail);
+    return ST_OK;
+}
+
+enum status query_finish(const struct query *query, struct error *err)
+{
+    for (size_t i = 0; i < query->count; i++)
+        if (!query->items[i].taken)
+            return error_set_code(err, ST_INVALID, "unknown_parameter", query->items[i].name.data,
+                                  "leave it out, or mend its spelling",
+                                  "there is no parameter \"%.100s\" here",
+                                  query->items[i].name.data);
+    return ST_OK;
+}
+
+static struct query_parameter *find_parameter(struct query *query, const char *name)
+{
+    for (size_t i = 0; i < query->count; i++)
+        if (str_eq_cstr(query->items[i].name, name))
+            return &query->items[i];
+    return NULL;
+}
+
+static enum status parse_parameter(struct str text, struct arena *arena, struct query *query,
+                                   struct error *err)
+{
+    struct query_parameter *parameter = &query->items[query->count];
+    size_t equals = text.len;
+    struct str value;
+    enum status status;
+
+    if (query->count == QUERY_PARAMETERS_MAX)
+        return error_set_code(err, ST_INVALID, "bad_query", NULL, NULL,
+                              "there are more than %d parameters", QUERY_PARAMETERS_MAX);
+    (void)str_find_char(text, '=', &equals);
+    value = equals < text.len ? str_slice(text, equals + 1, text.len) : STR("");
+    status = percent_decode(str_slice(text, 0, equals), true, arena, &parameter->name, err);
+    if (status == ST_OK)
+        status = percent_decode(value, true, arena, &parameter->value, err);
+    if (status != ST_OK) {
+        if (err != NULL && err->field[0] == '\0' && parameter->name.len > 0)
+            (void)snprintf(err->field, sizeof err->field, "%.60s", parameter->name.data);
+        return status;
+    }
+    if (parameter->name.len == 0)
+        return error_set_code(err, ST_INVALID, "bad_query", NULL, NULL, "a parameter has no name");
+    if (find_parameter(query, parameter->name.data) != NULL)
+        return error_set_code(err, ST_INVALID, "bad_query", parameter->name.data, "keep one",
+                              "the parameter \"%.100s\" is there twice", parameter->name.data);
+    query->count++;
+    return ST_OK;
+}

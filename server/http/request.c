@@ -1,0 +1,77 @@
+/* server/http/request.c: what a handler asks of its request; see request.h. */
+#include "server/http/request.h"
+
+#include <strings.h>
+
+#include "server/http/exchange_internal.h"
+
+static bool names_media(struct str range, struct str media);
+
+struct str request_header(const struct request *request, const char *name)
+{
+    const char *value =
+        MHD_lookup_connection_value(exchange_of(request)->mhd, MHD_HEADER_KIND, name);
+
+    return str_trim(str_from_cstr(value == NULL ? "" : value));
+}
+
+enum status request_arg_id(const struct request *request, size_t index, int64_t *id,
+                           struct error *err)
+{
+    if (index >= request->arg_count || !str_parse_i64(request->args[index], id) || *id < 1)
+        return error_set_code(err, ST_NOT_FOUND, "not-found", NULL, NULL,
+                              "there is no such thing: an id is a positive number");
+    return ST_OK;
+}
+
+enum status request_parse_json(struct request *request, struct json_doc *doc, struct error *err)
+{
+    const enum status status = json_doc_parse(request->body, request->arena, doc, err);
+
+    if (status == ST_OK && !json_is_object(doc->root)) {
+        json_doc_fini(doc);
+        return error_set_code(err, ST_INVALID, "wrong_type", "", NULL,
+                              "the body must be a JSON object");
+    }
+    return status;
+}
+
+bool request_prefers(const struct request *request, const char *media)
+{
+    struct str accept = request_header(request, "Accept"), range;
+    const struct str wanted = str_from_cstr(media);
+    bool more = accept.len > 0;
+
+    while (str_split_next(&accept, &more, ',', &range)) {
+        size_t semicolon;
+
+        if (str_find_char(range, ';', &semicolon))
+            range = str_slice(range, 0, semicolon);
+        range = str_trim(range);
+        if (names_media(range, wanted))
+            return true;
+        if (names_media(range, STR("application/json")) || names_media(range, STR("*/*")))
+            return false;
+    }
+    return false;
+}
+
+bool request_matches_etag(const struct request *request, const char *etag)
+{
+    struct str list = request_header(request, "If-None-Match"), one;
+    bool more = list.len > 0;
+
+    while (str_split_next(&list, &more, ',', &one)) {
+        one = str_trim(one);
+        if (str_starts_with(one, STR("W/"))) /* weak comparison: RFC 9110, 13.1.2 */
+            one = str_slice(one, 2, one.len);
+        if (str_eq(one, STR("*")) || str_eq_cstr(one, etag))
+            return true;
+    }
+    return false;
+}
+
+static bool names_media(struct str range, struct str media)
+{
+    return range.len == media.len && strncasecmp(range.data, media.data, media.len) == 0;
+}
