@@ -67,7 +67,7 @@ CREATE TABLE submission (
     token_id       INTEGER REFERENCES token (id) -- who sent it; NULL: imported on this machine
 ) STRICT;
 CREATE UNIQUE INDEX submission_content ON submission (content_sha256)
-    WHERE source = 'submission' AND state NOT IN ('withdrawn', 'rejected');
+    WHERE state NOT IN ('withdrawn', 'rejected');
 CREATE INDEX submission_by_task ON submission (task, state, id);
 
 CREATE TABLE submission_event (
@@ -148,6 +148,8 @@ CREATE TABLE run (
     UNIQUE (entry_id, ordinal)
 ) STRICT;
 
+CREATE INDEX run_live ON run (state) WHERE state IN ('running', 'unreachable');
+
 CREATE TABLE epoch (
     id          INTEGER PRIMARY KEY,
     run_id      INTEGER NOT NULL REFERENCES run (id),
@@ -163,7 +165,7 @@ CREATE TABLE epoch (
     views       INTEGER CHECK (views > 0),
     extra_json  TEXT                  -- further columns of the progress file
 ) STRICT;
-CREATE UNIQUE INDEX epoch_key ON epoch (run_id, ifnull(attempt_id, 0), seq);
+CREATE UNIQUE INDEX epoch_key ON epoch (run_id, ifnull(attempt_id, 0), seq); -- an expression: NULLs never clash
 
 CREATE TABLE agent (
     id                 INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -275,6 +277,88 @@ CREATE TABLE version (
     topic TEXT PRIMARY KEY,                  -- run:ID, board:TASK, queue, entry:ID, submission:ID
     value INTEGER NOT NULL CHECK (value > 0) -- raised in the writing transaction; stands in ETags
 ) STRICT, WITHOUT ROWID;
+
+-- What readers see, in the order of the structs in server/store/records.h.
+
+CREATE VIEW entry_row AS
+SELECT id, task, task_version, name, source, submission_id, token_id, run_id, state, reason, tier, model,
+       author, hardware, framework, code_url, claimed_date, entry_date, accepted_ms, created_ms,
+       run_count, tta_ns, wall_ns, cost_pico, latency_ns, inference_cost_pico, tta_hours_text,
+       latency_ms_text, inference_cost_text, cost_per_hour_text, epoch_text, epoch_count_text,
+       accuracy_text, views, devices, nodes, device_kind, device_model, cloud, misc_json, extra_json
+FROM entry;
+
+CREATE VIEW run_row AS
+SELECT run.id, run.entry_id, run.ordinal, entry.name AS entry_name, entry.task, entry.tier,
+       entry.task_version, run.state, run.reason,
+       iif(run.started_ms IS NULL, NULL, run.seed) AS seed, -- a secret until the clock runs
+       run.started_ms, run.ended_ms, run.tta_ns, run.wall_ns, run.tta_seq, run.tta_epoch_text,
+       job.id AS job_id, attempt.agent_id, attempt.fence, attempt.phase, attempt.plan, job.workload,
+       job.recipe, ifnull(agent.hardware, entry.hardware) AS hardware,
+       iif(agent.id IS NULL, entry.cost_per_hour_text, agent.cost_per_hour_text) AS cost_per_hour_text,
+       ifnull(attempt.last_seq, 0) AS last_seq,
+       (SELECT count(*) FROM epoch
+        WHERE epoch.run_id = run.id
+          AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0)) AS epoch_count,
+       (SELECT value_text FROM epoch
+        WHERE epoch.run_id = run.id AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0)
+        ORDER BY seq DESC LIMIT 1) AS last_value_text
+FROM run
+JOIN entry ON entry.id = run.entry_id
+LEFT JOIN job ON job.run_id = run.id
+LEFT JOIN attempt ON attempt.id = run.attempt_id
+LEFT JOIN agent ON agent.id = attempt.agent_id;
+
+-- Which agent may take which job; whether it waits is not asked here. An agent that gave a job back because it
+-- cannot run it is not asked again.
+CREATE VIEW capable AS
+SELECT job.id AS job_id, agent.id AS agent_id, agent.heartbeat_ms
+FROM job
+JOIN agent ON agent.state = 'active' AND (job.device_kind IS NULL OR job.device_kind = agent.device_kind)
+WHERE NOT EXISTS (SELECT 1 FROM json_each(job.tags_json) AS want
+                  WHERE want.value NOT IN (SELECT have.value FROM json_each(agent.tags_json) AS have))
+  AND NOT EXISTS (SELECT 1 FROM attempt
+                  WHERE attempt.job_id = job.id AND attempt.agent_id = agent.id
+                    AND attempt.state = 'released' AND attempt.reason IN ('unsupported', 'error'));
+
+CREATE VIEW job_row AS
+SELECT job.id, job.entry_id, job.run_id, job.task, job.workload, job.recipe, entry.name AS entry_name,
+       CASE WHEN job.state <> 'leased' THEN job.state
+            WHEN attempt.state = 'unreachable' THEN 'unreachable'
+            WHEN attempt.started_ms IS NOT NULL THEN 'running'
+            ELSE 'leased' END AS state,
+       job.reason, job.device_kind, job.tags_json, job.created_ms, job.queued_ms, job.tries, job.ended_ms,
+       attempt.agent_id,
+       iif(job.state = 'queued', (SELECT count(*) FROM job AS before
+                                  WHERE before.state = 'queued' AND before.id <= job.id), NULL) AS position,
+       agent.name AS agent_name, attempt.fence
+FROM job
+JOIN entry ON entry.id = job.entry_id
+LEFT JOIN attempt ON attempt.id = job.attempt_id
+LEFT JOIN agent ON agent.id = attempt.agent_id;
+
+CREATE VIEW agent_row AS
+SELECT agent.id, agent.name, agent.build, agent.device_kind, agent.device_model, agent.hardware,
+       agent.framework, agent.instance, agent.cloud, agent.cost_per_hour_text, agent.capabilities_json,
+       agent.tags_json, agent.devices, agent.protocol, agent.registered_ms, agent.heartbeat_ms,
+       agent.state, attempt.job_id, attempt.run_id, attempt.fence, agent.public_key
+FROM agent
+LEFT JOIN attempt ON attempt.id = (SELECT max(open.id) FROM attempt AS open
+                                   WHERE open.agent_id = agent.id
+                                     AND open.state IN ('leased', 'unreachable'));
+
+CREATE VIEW submission_row AS
+SELECT submission.id, submission.task, submission.name, submission.source, submission.state,
+       submission.reason, submission_state.next, submission_state.owner, submission_state.is_final,
+       submission.since_ms, submission.received_ms,
+       submission.since_ms + submission_state.deadline_ms AS deadline_ms, submission.claimed_date,
+       submission.token_id, entry.id AS entry_id, entry.author,
+       length(submission.entry_bytes) AS entry_bytes,
+       ifnull(length(submission.progress_bytes), 0) AS progress_bytes,
+       submission.progress_bytes IS NOT NULL AS has_progress
+FROM submission
+JOIN submission_state ON submission_state.name = submission.state
+LEFT JOIN entry ON entry.submission_id = submission.id;
 
 CREATE TRIGGER submission_is_kept BEFORE DELETE ON submission BEGIN
     SELECT RAISE(ABORT, 'submissions are never deleted');

@@ -87,7 +87,9 @@ struct entry_record {
     struct opt_i64 submission_id, token_id, run_id;
     const char *state, *reason; /* reason: why it is not ranked; "" when it is */
     const char *tier;
-    const char *model, *author, *hardware, *framework, *code_url;
+    const char *model, *author, *hardware,
+        *framework; /* hardware, framework: "" until a job is claimed */
+    const char *code_url;
     const char *claimed_date, *entry_date; /* yyyy-mm-dd */
     struct opt_i64 accepted_ms;
     int64_t created_ms, run_count; /* inference: 0 runs */

@@ -75,6 +75,7 @@ struct create_jobs {
     struct str workload, recipe; /* recipe: of the task */
     int seeds;                   /* 1..ENTRY_RUNS_MAX */
     struct str author;           /* the token's name */
+    const char *model;           /* as boards show it; NULL: workload and recipe */
     int64_t token_id;
     const char *device_kind; /* wanted; NULL: any */
     const char *tags_json;   /* array of text that an agent must have; NULL: none */

@@ -1,0 +1,370 @@
+-- Every statement of the server. server/tools/queries.c makes an enum and a table of them, and all are prepared
+-- at start-up: "read" by each reader, "write" by the writer, "both" by both. Parameters are bound in order.
+
+-- Transactions: a group of commands is one, each command a savepoint in it (server/store/writer.c).
+
+-- name: begin_group write
+BEGIN IMMEDIATE;
+
+-- name: commit_group write
+COMMIT;
+
+-- name: rollback_group write
+ROLLBACK;
+
+-- name: begin_command write
+SAVEPOINT command;
+
+-- name: release_command write
+RELEASE command;
+
+-- name: rollback_command write
+ROLLBACK TO command;
+
+-- name: begin_read read
+BEGIN;
+
+-- name: end_read read
+COMMIT;
+
+-- Settings and migrations.
+
+-- name: get_setting both
+SELECT value FROM setting WHERE name = ?1;
+
+-- name: put_setting write
+INSERT INTO setting (name, value) VALUES (?1, ?2)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: insert_migration write
+INSERT INTO migration (version, path, sha256, applied_ms) VALUES (?1, ?2, ?3, ?4);
+
+-- name: list_migrations both
+SELECT version, path, sha256 FROM migration ORDER BY version;
+
+-- Changes and versions.
+
+-- name: append_change write
+INSERT INTO change (topic, kind, ref, at_ms) VALUES (?1, ?2, ?3, ?4);
+
+-- name: raise_version write
+INSERT INTO version (topic, value) VALUES (?1, 1)
+ON CONFLICT (topic) DO UPDATE SET value = value + 1;
+
+-- name: get_last_change both
+SELECT ifnull(max(id), 0) FROM change;
+
+-- name: delete_old_changes write
+DELETE FROM change WHERE at_ms < ?1 AND id < (SELECT max(id) FROM change);
+
+-- name: list_changes read
+SELECT id, topic, kind, ref, at_ms FROM change WHERE id > ?1 ORDER BY id LIMIT ?2;
+
+-- name: get_change_range read
+SELECT ifnull((SELECT min(id) FROM change), 0),
+       ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0);
+
+-- name: get_version read
+SELECT value FROM version WHERE topic = ?1;
+
+-- Idempotency.
+
+-- name: find_answer write
+SELECT body_sha256, status, location, etag, body FROM idempotency
+WHERE token_id = ?1 AND key = ?2 AND created_ms >= ?3;
+
+-- name: put_answer write
+INSERT INTO idempotency (token_id, key, body_sha256, status, location, etag, body, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+ON CONFLICT (token_id, key) DO UPDATE
+SET body_sha256 = excluded.body_sha256, status = excluded.status, location = excluded.location,
+    etag = excluded.etag, body = excluded.body, created_ms = excluded.created_ms;
+
+-- name: delete_old_answers write
+DELETE FROM idempotency WHERE created_ms < ?1;
+
+-- Tokens.
+
+-- name: insert_token write
+INSERT INTO token (role, name, secret_sha256, created_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: revoke_token write
+UPDATE token SET revoked_ms = ifnull(revoked_ms, ?2) WHERE id = ?1;
+
+-- name: touch_token write
+UPDATE token SET used_ms = max(ifnull(used_ms, 0), ?2) WHERE id = ?1;
+
+-- name: get_token read
+SELECT token.id, token.role, token.name, token.secret_sha256, token.expires_ms, token.revoked_ms, agent.id,
+       agent.state
+FROM token LEFT JOIN agent ON agent.token_id = token.id
+WHERE token.id = ?1;
+
+-- name: list_tokens read
+SELECT id, role, name, created_ms, expires_ms, revoked_ms, used_ms FROM token ORDER BY id;
+
+-- Submissions and entries.
+
+-- name: find_content write
+SELECT id FROM submission WHERE content_sha256 = ?1 AND state NOT IN ('withdrawn', 'rejected');
+
+-- name: find_name write
+SELECT id, submission_id FROM entry
+WHERE task = ?1 AND name = ?2 AND state NOT IN ('withdrawn', 'rejected', 'superseded');
+
+-- name: insert_submission write
+INSERT INTO submission (task, name, source, entry_bytes, progress_bytes, content_sha256, state, reason,
+                        since_ms, received_ms, claimed_date, token_id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
+
+-- name: insert_submission_event write
+INSERT INTO submission_event (submission_id, at_ms, token_id, from_state, to_state, reason)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: insert_entry write
+INSERT INTO entry (task, task_version, name, source, submission_id, token_id, state, reason, tier, model,
+                   author, hardware, framework, code_url, claimed_date, entry_date, accepted_ms,
+                   created_ms, run_count, tta_ns, tta_hours_text, epoch_text, epoch_count_text,
+                   accuracy_text, cost_per_hour_text, cost_pico, latency_ns, latency_ms_text,
+                   inference_cost_pico, inference_cost_text, device_kind, device_model, devices, nodes,
+                   cloud, misc_json, extra_json)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37);
+
+-- name: set_entry_run write
+UPDATE entry SET run_id = ?2 WHERE id = ?1;
+
+-- name: begin_entry write
+UPDATE entry SET state = 'running' WHERE id = ?1 AND state = 'queued';
+
+-- name: describe_entry write
+UPDATE entry
+SET hardware = agent.hardware, framework = agent.framework, device_kind = agent.device_kind,
+    device_model = agent.device_model, devices = agent.devices, nodes = 1, cloud = agent.cloud,
+    cost_per_hour_text = agent.cost_per_hour_text
+FROM agent WHERE entry.id = ?1 AND agent.id = ?2;
+
+-- name: score_entry write
+UPDATE entry
+SET state = ?2, reason = ?3, entry_date = ?4, accepted_ms = ?5, run_id = ?6, tta_ns = ?7, wall_ns = ?8,
+    epoch_text = ?9, epoch_count_text = ?9, accuracy_text = ?10, views = ?11, cost_pico = ?12
+WHERE id = ?1;
+
+-- name: insert_run write
+INSERT INTO run (entry_id, ordinal, state, seed, tta_ns, tta_epoch_text, tta_seq, tta_value_text)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+
+-- name: insert_epoch write
+INSERT INTO epoch (run_id, attempt_id, seq, label, official_ns, wall_ns, value_text, correct, total, loss,
+                   views, extra_json)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
+
+-- name: list_entries read
+SELECT * FROM entry_row WHERE task = ?1 ORDER BY id;
+
+-- name: get_entry read
+SELECT * FROM entry_row WHERE id = ?1;
+
+-- name: find_entry read
+SELECT * FROM entry_row
+WHERE task = ?1 AND name = ?2 AND state NOT IN ('withdrawn', 'rejected', 'superseded');
+
+-- name: list_latest_entries read
+SELECT * FROM entry_row WHERE state = 'accepted' AND accepted_ms IS NOT NULL
+ORDER BY entry_date DESC, id DESC LIMIT ?1;
+
+-- name: list_task_ttas read
+SELECT run.entry_id, run.tta_ns FROM run JOIN entry ON entry.id = run.entry_id
+WHERE entry.task = ?1 AND run.state = 'reached' AND run.tta_ns IS NOT NULL
+ORDER BY run.entry_id, run.ordinal;
+
+-- name: list_entry_ttas read
+SELECT entry_id, tta_ns FROM run WHERE entry_id = ?1 AND state = 'reached' AND tta_ns IS NOT NULL
+ORDER BY ordinal;
+
+-- name: list_submissions read
+SELECT * FROM submission_row
+WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR author = ?3)
+  AND (?4 IS NULL OR token_id = ?4) AND (?5 = 0 OR id < ?5)
+ORDER BY id DESC LIMIT ?6;
+
+-- name: get_submission read
+SELECT * FROM submission_row WHERE id = ?1;
+
+-- name: get_submission_files read
+SELECT entry_bytes, progress_bytes FROM submission WHERE id = ?1;
+
+-- name: list_submission_events read
+SELECT submission_event.at_ms, submission_event.token_id, token.name, submission_event.from_state,
+       submission_event.to_state, submission_event.reason
+FROM submission_event LEFT JOIN token ON token.id = submission_event.token_id
+WHERE submission_event.submission_id = ?1 ORDER BY submission_event.id;
+
+-- Runs.
+
+-- name: list_runs read
+SELECT * FROM run_row WHERE entry_id = ?1 ORDER BY ordinal;
+
+-- name: list_live_runs read
+SELECT * FROM run_row WHERE state IN ('running', 'unreachable') ORDER BY started_ms DESC, id DESC LIMIT ?1;
+
+-- name: get_run read
+SELECT * FROM run_row WHERE id = ?1;
+
+-- name: list_epochs read
+SELECT epoch.seq, epoch.label, epoch.value_text, epoch.official_ns, epoch.wall_ns, epoch.correct,
+       epoch.total, epoch.views, epoch.loss, epoch.extra_json
+FROM run JOIN epoch ON epoch.run_id = run.id AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0)
+WHERE run.id = ?1 AND epoch.seq > ?2 ORDER BY epoch.seq LIMIT ?3;
+
+-- name: start_run write
+UPDATE run SET state = 'running', started_ms = ?2 WHERE id = ?1;
+
+-- name: cross_run write
+UPDATE run
+SET tta_ns = ?2, tta_epoch_text = ?3, tta_seq = ?4, tta_value_text = ?5, tta_views = ?6, wall_ns = ?7
+WHERE id = ?1 AND tta_ns IS NULL;
+
+-- name: set_run_state write
+UPDATE run SET state = ?2 WHERE id = ?1 AND state IN ('queued', 'running', 'unreachable');
+
+-- name: assign_run write
+UPDATE run SET attempt_id = ?2 WHERE id = ?1;
+
+-- A timed run that was interrupted is void: the next attempt begins anew, with another seed.
+-- name: reset_run write
+UPDATE run
+SET state = 'queued', attempt_id = NULL, seed = ?2, started_ms = NULL, tta_ns = NULL, tta_epoch_text = NULL,
+    tta_seq = NULL, tta_value_text = NULL, tta_views = NULL, wall_ns = NULL
+WHERE id = ?1 AND state IN ('queued', 'running', 'unreachable');
+
+-- name: end_run write
+UPDATE run SET state = ?2, reason = ?3, ended_ms = ?4 WHERE id = ?1;
+
+-- name: list_entry_results write
+SELECT run.id, run.state, run.tta_ns, run.wall_ns, run.tta_epoch_text, run.tta_value_text, run.tta_views,
+       attempt.agent_id, agent.cost_per_hour_text
+FROM run LEFT JOIN attempt ON attempt.id = run.attempt_id LEFT JOIN agent ON agent.id = attempt.agent_id
+WHERE run.entry_id = ?1 ORDER BY run.ordinal;
+
+-- Jobs.
+
+-- name: insert_job write
+INSERT INTO job (entry_id, run_id, task, task_version, workload, recipe, device_kind, tags_json,
+                 reclaim_after_ms, state, token_id, created_ms, queued_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?10, ?11, ?11);
+
+-- name: get_next_job_id write
+SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'job'), 0) + 1;
+
+-- name: find_job write
+SELECT id, entry_id, run_id, task, state, cancel, attempt_id FROM job WHERE id = ?1;
+
+-- name: lease_job write
+UPDATE job SET state = 'leased', attempt_id = ?2, tries = tries + 1 WHERE id = ?1;
+
+-- name: requeue_job write
+UPDATE job SET state = 'queued', attempt_id = NULL, queued_ms = ?2 WHERE id = ?1;
+
+-- name: cancel_job write
+UPDATE job SET cancel = 1 WHERE id = ?1;
+
+-- name: end_job write
+UPDATE job SET state = ?2, reason = ?3, ended_ms = ?4 WHERE id = ?1;
+
+-- name: list_queue read
+SELECT job_row.*, EXISTS (SELECT 1 FROM capable
+                          WHERE capable.job_id = job_row.id AND capable.heartbeat_ms >= ?1)
+FROM job_row WHERE job_row.state IN ('queued', 'leased', 'running', 'unreachable')
+ORDER BY job_row.position IS NULL, job_row.id;
+
+-- name: list_entry_jobs read
+SELECT job_row.*, EXISTS (SELECT 1 FROM capable
+                          WHERE capable.job_id = job_row.id AND capable.heartbeat_ms >= ?1)
+FROM job_row WHERE job_row.entry_id = ?2 ORDER BY job_row.id;
+
+-- name: get_job read
+SELECT job_row.*, EXISTS (SELECT 1 FROM capable
+                          WHERE capable.job_id = job_row.id AND capable.heartbeat_ms >= ?1)
+FROM job_row WHERE job_row.id = ?2;
+
+-- Agents and attempts.
+
+-- name: insert_agent write
+INSERT INTO agent (name, public_key, protocol, build, capabilities_json, device_kind, device_model, devices,
+                   tags_json, hardware, framework, instance, cloud, cost_per_hour_text, token_id,
+                   owner_token_id, state, registered_ms, heartbeat_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, 'active', ?17, ?17);
+
+-- name: find_agent write
+SELECT id, state FROM agent WHERE id = ?1;
+
+-- A parked claim comes again and again: not every one of them is worth a write.
+-- name: touch_agent write
+UPDATE agent SET heartbeat_ms = ?2 WHERE id = ?1 AND heartbeat_ms < ?2 - 1000;
+
+-- name: list_agents read
+SELECT * FROM agent_row WHERE state <> 'revoked' AND heartbeat_ms >= ?1 ORDER BY id;
+
+-- name: get_agent read
+SELECT * FROM agent_row WHERE id = ?1;
+
+-- name: find_claim write
+SELECT attempt.id, attempt.fence, attempt.job_id, attempt.run_id, attempt.state, attempt.last_seq,
+       job.attempt_id, job.task, job.task_version, job.workload, job.recipe
+FROM attempt JOIN job ON job.id = attempt.job_id
+WHERE attempt.agent_id = ?1 AND attempt.claim_id = ?2;
+
+-- name: find_job_for_agent write
+SELECT job.id, job.run_id, job.entry_id, job.task, job.task_version, job.workload, job.recipe
+FROM job JOIN capable ON capable.job_id = job.id AND capable.agent_id = ?1
+WHERE job.state = 'queued' ORDER BY job.id LIMIT 1;
+
+-- name: insert_attempt write
+INSERT INTO attempt (fence, job_id, run_id, agent_id, claim_id, state, created_ms, lease_until_ms,
+                     heartbeat_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, 'leased', ?6, ?7, ?6);
+
+-- name: find_attempt write
+SELECT attempt.id, attempt.job_id, attempt.run_id, attempt.state, attempt.last_seq, attempt.started_ms,
+       attempt.finish_sha256, job.attempt_id, job.state, job.cancel, job.task, job.entry_id, run.seed,
+       run.state, run.tta_ns
+FROM attempt JOIN job ON job.id = attempt.job_id JOIN run ON run.id = attempt.run_id
+WHERE attempt.fence = ?1 AND attempt.agent_id = ?2;
+
+-- name: renew_attempt write
+UPDATE attempt SET state = 'leased', lease_until_ms = ?2, heartbeat_ms = ?3, phase = ifnull(?4, phase)
+WHERE id = ?1;
+
+-- name: set_attempt_seq write
+UPDATE attempt SET last_seq = ?2, started_ms = ifnull(started_ms, ?3) WHERE id = ?1;
+
+-- name: set_attempt_state write
+UPDATE attempt SET state = ?2, reason = ?3, ended_ms = ?4 WHERE id = ?1;
+
+-- name: finish_attempt write
+UPDATE attempt
+SET state = 'finished', result = ?2, reason = ?3, plan = ?4, finish_sha256 = ?5, ended_ms = ?6,
+    heartbeat_ms = ?6
+WHERE id = ?1;
+
+-- name: insert_event write
+INSERT INTO event (attempt_id, seq, kind, bytes, sha256, received_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: find_event write
+SELECT sha256 FROM event WHERE attempt_id = ?1 AND seq = ?2;
+
+-- name: list_expired_attempts write
+SELECT id, job_id, run_id FROM attempt WHERE state = 'leased' AND lease_until_ms < ?1 ORDER BY id;
+
+-- name: list_reclaimable_attempts write
+SELECT attempt.id, attempt.job_id, attempt.run_id, job.entry_id, job.cancel, job.task
+FROM attempt JOIN job ON job.id = attempt.job_id
+WHERE attempt.state = 'unreachable' AND attempt.lease_until_ms + job.reclaim_after_ms < ?1
+ORDER BY attempt.id;
+
+-- name: extend_leases write
+UPDATE attempt SET lease_until_ms = lease_until_ms + ?1 WHERE state IN ('leased', 'unreachable');
+
+-- name: get_last_heartbeat write
+SELECT max(heartbeat_ms) FROM attempt WHERE state IN ('leased', 'unreachable');

@@ -1,0 +1,286 @@
+/* server/store/result.c: ends runs, and gives an entry of jobs its figures when its last run has ended: the median
+ * of all its runs, one that missed counting as infinite (design.md, Words). */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/clock.h"
+#include "common/decimal.h"
+#include "common/measure.h"
+#include "server/store/store_internal.h"
+#include "server/store/verbs.h"
+
+#define TTA_INFINITE INT64_MAX
+
+__extension__ typedef unsigned __int128 u128;
+
+/* A run of the entry that is scored. */
+struct result {
+    int64_t run_id;
+    const char *state;
+    struct opt_i64 tta_ns, wall_ns, views, agent_id;
+    const char *epoch_text, *value_text, *cost_per_hour_text;
+};
+
+static enum status end_run_and_job(struct db *db, const struct run_end *end, struct error *err);
+static enum status list_results(struct db *db, struct arena *arena, int64_t entry_id,
+                                struct result *results, size_t *count, struct error *err);
+static bool has_ended(const struct result *result);
+static bool has_reached(const struct result *result);
+static int64_t find_median(const struct result *results, size_t count,
+                           const struct result **median);
+static enum status score_entry(struct db *db, const struct run_end *end,
+                               const struct result *results, size_t count, struct error *err);
+static bool price_run(int64_t tta_ns, const char *cost_per_hour_text, int64_t *cost_pico);
+
+enum status verb_finish(struct db *db, struct arena *arena, void *args, struct error *err)
+{
+    struct finish *finish = args;
+    unsigned char digest[SHA256_BYTES];
+    const char *text, *detail, *job_state = "done";
+    struct attempt attempt;
+    struct query_run run;
+    bool reached;
+    enum status status = db_find_attempt(db, arena, finish->agent_id, finish->fence, &attempt, err);
+
+    if (status != ST_OK)
+        return status;
+    text = arena_printf(arena, "%" PRId64 "\n%.*s\n%.*s\n%.*s", finish->last_seq,
+                        STR_ARG(finish->result), STR_ARG(finish->detail), STR_ARG(finish->plan));
+    detail = arena_copy(arena, finish->detail);
+    if (text == NULL || detail == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory to finish the run");
+    crypto_sha256(str_from_cstr(text), digest);
+    finish->run_id = attempt.run_id;
+    finish->entry_id = attempt.entry_id;
+    finish->run_state = attempt.run_state;
+    finish->tta_ns = attempt.tta_ns;
+    finish->entry_ended = false;
+    if (attempt.has_finish) {
+        if (memcmp(digest, attempt.finish_sha256, sizeof digest) == 0)
+            return ST_OK; /* the answer was lost on the wire */
+        return error_set_code(err, ST_CONFLICT, "finish-conflict", NULL, NULL,
+                              "this attempt was finished otherwise");
+    }
+    status = db_check_fence(&attempt, err);
+    if (status != ST_OK)
+        return status;
+    if (finish->last_seq != attempt.last_seq) {
+        finish->expected_seq = attempt.last_seq + 1;
+        return error_set_code(
+            err, ST_CONFLICT, "event-gap", "last_seq", "Send the events that are lacking first.",
+            "last_seq is %" PRId64 ", stored are %" PRId64, finish->last_seq, attempt.last_seq);
+    }
+    reached = attempt.tta_ns.has;
+    if (str_eq(finish->result, STR("reached")) || str_eq(finish->result, STR("missed")))
+        finish->run_state = reached ? "reached" : "missed"; /* counted here, not claimed */
+    else if (str_eq(finish->result, STR("failed")))
+        finish->run_state = job_state = "failed";
+    else if (str_eq(finish->result, STR("cancelled")))
+        finish->run_state = job_state = "cancelled";
+    else
+        return error_set(err, ST_INVALID, "/result",
+                         "a result is reached, missed, failed or cancelled");
+    run = query_begin(db, STMT_FINISH_ATTEMPT, arena);
+    query_bind_i64(&run, attempt.id);
+    query_bind_str(&run, finish->result);
+    query_bind_str(&run, finish->detail);
+    query_bind_str(&run, finish->plan);
+    query_bind_blob(&run, digest, sizeof digest);
+    query_bind_i64(&run, db->now_ms);
+    status = query_done(&run, err);
+    if (status != ST_OK)
+        return status;
+    const struct run_end end = {attempt.job_id, attempt.run_id,    attempt.entry_id,
+                                attempt.task,   finish->run_state, job_state,
+                                detail};
+
+    return db_end_run(db, arena, &end, &finish->entry_ended, err);
+}
+
+enum status db_end_run(struct db *db, struct arena *arena, const struct run_end *end,
+                       bool *entry_ended, struct error *err)
+{
+    struct result *results = ARENA_NEW_ARRAY(arena, ENTRY_RUNS_MAX, struct result);
+    enum status status = end_run_and_job(db, end, err);
+    size_t count = 0;
+
+    *entry_ended = false;
+    if (status != ST_OK)
+        return status;
+    if (results == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory to score the entry");
+    status = list_results(db, arena, end->entry_id, results, &count, err);
+    if (status != ST_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        if (!has_ended(&results[i]))
+            return db_raise_entry(db, end->entry_id, err);
+    *entry_ended = true;
+    status = score_entry(db, end, results, count, err);
+    return status == ST_OK ? db_note_board(db, end->task, end->entry_id, err) : status;
+}
+
+static enum status end_run_and_job(struct db *db, const struct run_end *end, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_END_RUN, NULL);
+    enum status status;
+
+    query_bind_i64(&run, end->run_id);
+    query_bind_text(&run, end->run_state);
+    query_bind_text(&run, end->reason);
+    query_bind_i64(&run, db->now_ms);
+    status = query_done(&run, err);
+    if (status != ST_OK)
+        return status;
+    run = query_begin(db, STMT_END_JOB, NULL);
+    query_bind_i64(&run, end->job_id);
+    query_bind_text(&run, end->job_state);
+    query_bind_text(&run, end->reason);
+    query_bind_i64(&run, db->now_ms);
+    status = query_done(&run, err);
+    if (status == ST_OK)
+        status = db_note_run(db, end->run_id, err);
+    return status == ST_OK ? db_note_job(db, end->job_id, err) : status;
+}
+
+static enum status list_results(struct db *db, struct arena *arena, int64_t entry_id,
+                                struct result *results, size_t *count, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_LIST_ENTRY_RESULTS, arena);
+
+    query_bind_i64(&run, entry_id);
+    while (*count < ENTRY_RUNS_MAX && query_next(&run)) {
+        struct result *result = &results[(*count)++];
+
+        result->run_id = query_i64(&run);
+        result->state = query_text(&run);
+        result->tta_ns = query_opt(&run);
+        result->wall_ns = query_opt(&run);
+        result->epoch_text = query_text(&run);
+        result->value_text = query_text(&run);
+        result->views = query_opt(&run);
+        result->agent_id = query_opt(&run);
+        result->cost_per_hour_text = query_text(&run);
+    }
+    return query_end(&run, err);
+}
+
+static bool has_ended(const struct result *result)
+{
+    static const char *const states[] = {"reached", "missed", "failed", "cancelled"};
+
+    for (size_t i = 0; i < ARRAY_LEN(states); i++)
+        if (strcmp(result->state, states[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A run that failed or was cancelled after it had crossed counts as one that missed: otherwise breaking off
+ * the bad ones would mend a median. */
+static bool has_reached(const struct result *result)
+{
+    return strcmp(result->state, "reached") == 0 && result->tta_ns.has;
+}
+
+/* The median, and the run that stands for it (the lower one of two). TTA_INFINITE: half or more missed. */
+static int64_t find_median(const struct result *results, size_t count, const struct result **median)
+{
+    int64_t values[ENTRY_RUNS_MAX], sorted[ENTRY_RUNS_MAX], middle;
+    size_t reached = 0;
+
+    *median = NULL;
+    if (count == 0)
+        return TTA_INFINITE;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = has_reached(&results[i]) ? results[i].tta_ns.value : TTA_INFINITE;
+        sorted[i] = values[i];
+        reached += values[i] != TTA_INFINITE;
+    }
+    middle = measure_median(sorted, count); /* sorts */
+    if (reached <= count / 2)
+        return TTA_INFINITE; /* of an even count the upper middle is infinite, and so their mean */
+    for (size_t i = 0; i < count; i++)
+        if (values[i] == sorted[(count - 1) / 2]) {
+            *median = &results[i];
+            break;
+        }
+    return middle;
+}
+
+static enum status score_entry(struct db *db, const struct run_end *end,
+                               const struct result *results, size_t count, struct error *err)
+{
+    const struct task *task = task_find(db->tasks, str_from_cstr(end->task));
+    const struct result *median;
+    const int64_t tta_ns = find_median(results, count, &median);
+    const bool reviewed = task != NULL && task->review != TASK_REVIEW_NONE;
+    const bool accepted = median != NULL && !reviewed;
+    const struct result none = {0}, *shown = median == NULL ? &none : median;
+    char date[CLOCK_TEXT_BYTES];
+    struct opt_i64 cost = {0};
+    const char *reason = "";
+    struct query_run run;
+    enum status status;
+
+    if (median == NULL)
+        reason = count == 1
+                     ? (strcmp(results[0].state, "missed") == 0      ? "the target was not reached"
+                        : strcmp(results[0].state, "cancelled") == 0 ? "its run was cancelled"
+                                                                     : "its run failed")
+                     : "the median of its runs did not reach the target";
+    else if (reviewed)
+        reason = "it waits for a reviewer";
+    if (median != NULL && median->agent_id.has) {
+        run = query_begin(db, STMT_DESCRIBE_ENTRY, NULL);
+        query_bind_i64(&run, end->entry_id);
+        query_bind_opt(&run, median->agent_id);
+        status = query_done(&run, err);
+        if (status != ST_OK)
+            return status;
+    }
+    if (median != NULL && median->cost_per_hour_text != NULL)
+        cost.has = price_run(tta_ns, median->cost_per_hour_text, &cost.value);
+    clock_format_date(db->now_ms, date);
+    run = query_begin(db, STMT_SCORE_ENTRY, NULL);
+    query_bind_i64(&run, end->entry_id);
+    query_bind_text(&run, median == NULL ? "not_eligible" : reviewed ? "in_review" : "accepted");
+    query_bind_text(&run, reason);
+    query_bind_text(&run, date);
+    query_bind_opt(&run, (struct opt_i64){accepted, db->now_ms});
+    query_bind_i64(&run, median == NULL ? results[0].run_id : median->run_id);
+    query_bind_opt(&run, (struct opt_i64){median != NULL, tta_ns});
+    query_bind_opt(&run, shown->wall_ns);
+    query_bind_text(&run, shown->epoch_text);
+    query_bind_text(&run, shown->value_text);
+    query_bind_opt(&run, shown->views);
+    query_bind_opt(&run, cost);
+    return query_done(&run, err);
+}
+
+/* tta [ns] x price [USD/h] in pico-dollars, rounded once, half to even: with price = d 10^-p it is
+ * tta d 10^12 / (3600 10^9 10^p) = 10 tta d / (36 10^p). False: it does not fit. */
+static bool price_run(int64_t tta_ns, const char *cost_per_hour_text, int64_t *cost_pico)
+{
+    struct decimal price;
+    u128 above, below = 36, quotient, rest;
+
+    if (decimal_parse(str_from_cstr(cost_per_hour_text), false, &price, NULL, NULL) != ST_OK ||
+        price.negative || price.exponent < -19)
+        return false;
+    above = (u128)tta_ns * price.digits;
+    if (__builtin_mul_overflow(above, (u128)10, &above))
+        return false;
+    for (int i = 0; i < price.exponent; i++)
+        if (__builtin_mul_overflow(above, (u128)10, &above))
+            return false;
+    for (int i = 0; i > price.exponent; i--)
+        below *= 10; /* 36e19 at most */
+    quotient = above / below;
+    rest = above % below;
+    if (rest * 2 > below || (rest * 2 == below && quotient % 2 == 1))
+        quotient++;
+    if (quotient > INT64_MAX)
+        return false;
+    *cost_pico = (int64_t)quotient;
+    return true;
+}
