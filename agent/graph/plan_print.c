@@ -39,6 +39,7 @@ static void print_group(const struct program *program, size_t index, FILE *out)
 
     for (uint32_t n = 0; n < group->op_count; n++) {
         const struct op *op = &program->ops[group->op_first + n];
+        char text[TENSOR_TEXT_BYTES];
         const char mark = group->barrier && n == 0         ? '!'
                           : index < program->prepare_count ? '='
                                                            : ' ';
@@ -56,10 +57,7 @@ static void print_group(const struct program *program, size_t index, FILE *out)
             const struct tensor *tensor = &program->slots[slot].tensor;
 
             print_place(program, slot, out);
-            (void)fprintf(out, " %s[", dtype_name(tensor->dtype));
-            for (int d = 0; d < tensor->rank; d++)
-                (void)fprintf(out, "%s%lld", d > 0 ? "," : "", (long long)tensor->dim[d]);
-            (void)fputs("]", out);
+            (void)fprintf(out, " %s", tensor_format(tensor, text));
         }
         if (group->fit.scratch_bytes > 0 && n == 0)
             (void)fprintf(out, "  scratch %zu at %llu", group->fit.scratch_bytes,
