@@ -146,7 +146,7 @@ export DAYBREAKD ?= $(BUILD)/daybreakd
 export DAYBREAK_AGENT ?= $(BUILD)/daybreak-agent
 
 test: setup-if-missing-test ## everything that a change must pass; T=name runs a part; ends with the counts
-	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) faults $(BUILD)/npm.stamp
+	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) controls $(BUILD)/npm.stamp
 	$(Q)$(if $(FUZZ),$(MAKE) --no-print-directory -j2 fuzz-programs)
 	$(Q)tests/support/harness.pl -j 2 $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $(T),$(t)),$(t))),$(TESTS))
 
@@ -156,16 +156,15 @@ $(BUILD)/npm.stamp: tests/web/package.json tests/web/package-lock.json
 	$(Q)cd tests/web && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
-# The server of the fault tests: named kill points inside, and two wrong variants that the tests must catch.
-faults: $(BUILD)/faults/daybreakd $(BUILD)/faults/daybreakd-early-reply $(BUILD)/faults/daybreakd-no-event-key
-$(BUILD)/faults/daybreakd: FAULT_FLAGS = -DDAYBREAK_FAULTS
-$(BUILD)/faults/daybreakd-early-reply: FAULT_FLAGS = -DDAYBREAK_FAULTS -DDAYBREAK_FAULT_EARLY_REPLY
-$(BUILD)/faults/daybreakd-no-event-key: FAULT_FLAGS = -DDAYBREAK_FAULTS -DDAYBREAK_FAULT_NO_EVENT_KEY
-FAULT_SRC = $(wildcard server/store/*.c)
-$(BUILD)/faults/%: $(FAULT_SRC) $(BUILD)/daybreakd
+# Two wrong servers that the kill test must catch: one answers before COMMIT, one forgets the key of events.
+controls: $(BUILD)/controls/reply-first $(BUILD)/controls/no-event-key
+$(BUILD)/controls/reply-first: CONTROL = -DDAYBREAK_CONTROL_REPLY_FIRST
+$(BUILD)/controls/no-event-key: CONTROL = -DDAYBREAK_CONTROL_NO_EVENT_KEY
+CONTROL_SRC = $(wildcard server/store/*.c)
+$(BUILD)/controls/%: $(CONTROL_SRC) $(BUILD)/daybreakd
 	@mkdir -p $(@D)
 	@echo "  LINK $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(FAULT_FLAGS) $(ALL_LDFLAGS) -o $@ $(FAULT_SRC) $(BUILD)/obj/server/main.o \
+	$(Q)$(CC) $(ALL_CFLAGS) $(CONTROL) $(ALL_LDFLAGS) -o $@ $(CONTROL_SRC) $(BUILD)/obj/server/main.o \
 	    $(BUILD)/libserver.a $(BUILD)/libcommon.a $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
 
 # Fuzzing: the whole tree once more under clang, so that our parsers are instrumented.
@@ -232,6 +231,6 @@ help: ## print this list
 clean: ## remove what was built (var/ and data sets stay)
 	rm -rf $(BUILD) tests/web/node_modules
 
-.PHONY: all unit test faults fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
+.PHONY: all unit test controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
         run bench install coverage help clean force
 -include $(shell find $(BUILD) -path $(BUILD)/fuzz -prune -o -path $(BUILD)/asan -prune -o -path $(BUILD)/tsan -prune -o -name '*.d' -print 2>/dev/null)
