@@ -7,11 +7,13 @@
 #include "agent/kernels/kernels.h"
 
 /* X(object): for each op the best first. */
-#define CPU_KERNEL_LIST(X)          \
-    X(conv2d_f32_avx512)            \
-    X(conv2d_f32_avx2)              \
-    X(conv2d_grad_input_f32_avx512) \
-    X(conv2d_grad_input_f32_avx2)   \
+#define CPU_KERNEL_LIST(X)           \
+    X(conv2d_f32_avx512)             \
+    X(conv2d_f32_avx2)               \
+    X(conv2d_grad_input_f32_avx512)  \
+    X(conv2d_grad_input_f32_avx2)    \
+    X(conv2d_grad_weight_f32_avx512) \
+    X(conv2d_grad_weight_f32_avx2)   \
     X(augment_f32)
 
 #define KERNEL_DECLARE(name) extern const struct kernel name;
