@@ -104,7 +104,10 @@ $(BUILD)/gen/embedded_schema.c: $(BUILD)/tool/embed $(MIGRATION_FILES) $(BUILD)/
 	$(Q)$(BUILD)/tool/embed schema $(MIGRATION_FILES) $(BUILD)/gen/openapi.json=schema/openapi.json >$@
 $(BUILD)/gen/embedded_web.c: $(BUILD)/tool/embed $(ASSET_FILES) $(CHART_JS)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD)/tool/embed web $(ASSET_FILES) $(CHART_JS)=web/assets/chart.js >$@
+	$(Q)mkdir -p $(@D)/packed && for f in $(ASSET_FILES); do gzip -n9 <$$f >$(@D)/packed/$${f##*/}.gz; done
+	$(Q)gzip -n9 <$(CHART_JS) >$(@D)/packed/chart.js.gz
+	$(Q)$(BUILD)/tool/embed web $(ASSET_FILES) $(CHART_JS)=web/assets/chart.js \
+	    $(foreach f,$(ASSET_FILES) web/assets/chart.js,$(@D)/packed/$(notdir $(f)).gz=$(f).gz) >$@
 $(BUILD)/gen/openapi.json: schema/openapi.yaml
 	@mkdir -p $(@D)
 	$(Q)/usr/bin/python3 -c 'import json,sys,yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout, separators=(",", ":"), ensure_ascii=False)' $< >$@

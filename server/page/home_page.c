@@ -111,6 +111,7 @@ static void fill_live(struct arena *arena, const struct home_data *data, struct 
         struct str value = {0};
 
         rows[i] = (struct live_run_view){
+            .run = format_text(arena, "%" PRId64, run->id),
             .href = format_text(arena, "/runs/%" PRId64, run->id),
             .name = layout_text(run->entry_name),
             .task = layout_text(task == NULL ? run->task : task->title),

@@ -92,6 +92,7 @@ static void fill_state(struct arena *arena, const struct run_record *run, struct
     view->state = layout_text(run->state);
     view->state_words = view->state;
     view->reason = layout_text(run->reason);
+    view->attempt = layout_text(run->fence);
     for (size_t i = 0; i < ARRAY_LEN(states); i++)
         if (str_eq_cstr(view->state, states[i].state)) {
             view->state_words = str_from_cstr(states[i].words);

@@ -1,0 +1,350 @@
+/* server/page/pages.c: from a request to a page: reads what the page shows in one state of the database, hands it
+ * to the page's pure function. Pages take unknown parameters without complaint: links get decorated on their way. */
+#include "server/page/pages.h"
+
+#include <inttypes.h>
+
+#include "common/clock.h"
+#include "server/api/board_load.h"
+#include "server/app.h"
+#include "server/page/assets.h"
+#include "server/page/board_page.h"
+#include "server/page/entry_page.h"
+#include "server/page/home_page.h"
+#include "server/page/problem_page.h"
+#include "server/page/queue_page.h"
+#include "server/page/render.h"
+#include "server/page/run_page.h"
+#include "server/store/read.h"
+
+#define ADDRESS_BYTES_MAX 4096
+#define COOKIE_S          31536000
+#define BOARDS_PER_TASK   2
+
+/* What one page's handler works with. The arena is the page's own: boards of 10,000 entries are larger than a
+ * request's. */
+struct page_work {
+    struct request *request;
+    struct arena arena;
+    struct page_frame frame;
+    struct store_reader *reader;
+    struct error err;
+};
+
+static enum status draw_home(struct page_work *work, struct buf *out);
+static enum status draw_board(struct page_work *work, struct buf *out);
+static enum status draw_run(struct page_work *work, struct buf *out);
+static enum status draw_entry(struct page_work *work, struct buf *out);
+static enum status draw_queue(struct page_work *work, struct buf *out);
+
+typedef enum status draw_fn(struct page_work *work, struct buf *out);
+
+static void send_page(struct request *request, struct response *response, draw_fn *draw);
+static void make_frame(struct request *request, struct arena *arena, struct page_frame *frame);
+
+static void handle_home(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_home);
+}
+
+static void handle_board(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_board);
+}
+
+static void handle_run(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_run);
+}
+
+static void handle_entry(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_entry);
+}
+
+static void handle_queue(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_queue);
+}
+
+static void handle_agents(struct request *request, struct response *response)
+{
+    (void)request;
+    response_send_redirect(response, 303, "/queue#agents-h");
+}
+
+/* A local address of visible ASCII, so that it can stand in a header and leads nowhere else. */
+static bool is_local(struct str address)
+{
+    for (size_t i = 0; i < address.len; i++)
+        if (address.data[i] <= ' ' || address.data[i] > '~' || address.data[i] == '\\')
+            return false;
+    return address.len > 0 && address.data[0] == '/' &&
+           (address.len == 1 || address.data[1] != '/');
+}
+
+static void handle_theme(struct request *request, struct response *response)
+{
+    struct str to = {0}, back = {0};
+    enum page_theme theme;
+    const char *location;
+
+    (void)query_read_text(&request->query, "to", &to);
+    (void)query_read_text(&request->query, "back", &back);
+    theme = layout_theme_parse(to);
+    location = is_local(back) ? arena_copy(request->arena, back) : "/";
+    response_add_header(response, "Set-Cookie",
+                        "theme=%s; Path=/; Max-Age=%d; SameSite=Lax; HttpOnly",
+                        layout_theme_name(theme), theme == THEME_SYSTEM ? 0 : COOKIE_S);
+    response_add_header(response, "Cache-Control", "no-store");
+    response_send_redirect(response, 303, location == NULL ? "/" : location);
+}
+
+static const struct route routes[] = {
+    {.method = HTTP_GET, .pattern = "/", .handle = handle_home, .html = true},
+    {.method = HTTP_GET, .pattern = "/tasks/{task}", .handle = handle_board, .html = true},
+    {.method = HTTP_GET, .pattern = "/runs/{run}", .handle = handle_run, .html = true},
+    {.method = HTTP_GET, .pattern = "/entries/{entry}", .handle = handle_entry, .html = true},
+    {.method = HTTP_GET, .pattern = "/queue", .handle = handle_queue, .html = true},
+    {.method = HTTP_GET, .pattern = "/agents", .handle = handle_agents, .html = true},
+    {.method = HTTP_GET, .pattern = "/theme", .handle = handle_theme, .html = true},
+    {.method = HTTP_GET, .pattern = "/assets/{version}/{name}", .handle = handle_get_asset},
+};
+const struct route_table page_routes = {routes, ARRAY_LEN(routes)};
+
+void page_draw_error(struct request *request, struct response *response,
+                     const struct problem *problem)
+{
+    struct page_frame frame;
+    struct buf page, *out;
+
+    make_frame(request, request->arena, &frame);
+    buf_init(&page, PAGE_BYTES_MAX);
+    page_render_problem(&page, &frame, problem);
+    if (!page.failed && frame.assets != NULL) { /* else it is answered as problem+json */
+        out = response_begin_html(response, problem->status);
+        buf_append(out, buf_str(&page));
+    }
+    buf_fini(&page);
+}
+
+/* ---- what all handlers do ---- */
+
+static enum page_theme read_theme(const struct request *request)
+{
+    struct str rest = request_header(request, "Cookie"), part;
+    const struct str name = STR("theme=");
+    bool more = true;
+
+    while (str_split_next(&rest, &more, ';', &part)) {
+        part = str_trim(part);
+        if (str_starts_with(part, name))
+            return layout_theme_parse(str_slice(part, name.len, part.len));
+    }
+    return THEME_SYSTEM;
+}
+
+static void make_frame(struct request *request, struct arena *arena, struct page_frame *frame)
+{
+    struct buf here;
+
+    buf_init(&here, ADDRESS_BYTES_MAX);
+    buf_append(&here, request->path);
+    for (size_t i = 0; i < request->query.count; i++) {
+        buf_append_char(&here, i == 0 ? '?' : '&');
+        render_append_url(&here, request->query.items[i].name);
+        buf_append_char(&here, '=');
+        render_append_url(&here, request->query.items[i].value);
+    }
+    *frame = (struct page_frame){
+        .arena = arena,
+        .theme = read_theme(request),
+        .assets = assets_base(arena),
+        .here = str_from_cstr(here.failed ? "/" : arena_copy(arena, buf_str(&here))),
+        .now_ms = clock_real_ms(),
+    };
+    buf_fini(&here);
+}
+
+static void send_page(struct request *request, struct response *response, draw_fn *draw)
+{
+    struct page_work work = {.request = request};
+    struct buf page, *out;
+
+    arena_init(&work.arena, BOARD_ARENA_BYTES);
+    buf_init(&page, PAGE_BYTES_MAX);
+    make_frame(request, &work.arena, &work.frame);
+    work.reader = app_reader(request->app, &work.err);
+    if (work.reader != NULL && store_reader_begin(work.reader, &work.err) == ST_OK) {
+        (void)draw(&work, &page);
+        store_reader_end(work.reader);
+    }
+    if (work.err.status == ST_OK && (page.failed || work.frame.assets == NULL))
+        (void)error_set(&work.err, ST_NO_MEMORY, NULL, "the page is larger than %u bytes",
+                        PAGE_BYTES_MAX);
+    if (work.err.status != ST_OK) {
+        response_send_error(response, &work.err);
+    } else {
+        response_add_header(response, "Cache-Control", "no-cache");
+        response_add_header(response, "Vary", "Cookie");
+        out = response_begin_html(response, 200);
+        buf_append(out, buf_str(&page));
+    }
+    buf_fini(&page);
+    arena_fini(&work.arena);
+}
+
+static const struct task *find_task(struct page_work *work, struct str id)
+{
+    const struct task *task = task_find(work->request->app->tasks, id);
+
+    if (task == NULL)
+        (void)error_set(&work->err, ST_NOT_FOUND, NULL, "there is no task '%.*s'",
+                        (int)str_utf8_cut(id, 64), id.data);
+    return task;
+}
+
+/* The task's boards, the one by default first, from one reading of its entries. */
+static enum status load_boards(struct page_work *work, const struct task *task,
+                               struct board boards[BOARDS_PER_TASK], size_t *entry_count)
+{
+    static const enum board_by kinds[][BOARDS_PER_TASK] = {
+        [TASK_TRAIN] = {BOARD_TIME, BOARD_COST},
+        [TASK_INFERENCE] = {BOARD_LATENCY, BOARD_INFERENCE_COST},
+    };
+    struct entry_record *records;
+    struct board_entry *entries;
+    size_t count;
+
+    if (store_list_entries(work->reader, &work->arena, str_from_cstr(task->id), &records, &count,
+                           &work->err) != ST_OK)
+        return work->err.status;
+    entries = ARENA_NEW_ARRAY(&work->arena, count, struct board_entry);
+    if (entries == NULL)
+        return error_set(&work->err, ST_NO_MEMORY, NULL, "out of memory for a board");
+    for (size_t i = 0; i < count; i++)
+        board_fill_entry(&records[i], &entries[i]);
+    *entry_count = count;
+    for (size_t i = 0; i < BOARDS_PER_TASK; i++)
+        if (board_build(task, kinds[task->phase][i], entries, count, &work->arena, &boards[i],
+                        &work->err) != ST_OK)
+            return work->err.status;
+    return ST_OK;
+}
+
+/* ---- one function for each page ---- */
+
+static enum status draw_home(struct page_work *work, struct buf *out)
+{
+    const struct task_table *tasks = work->request->app->tasks;
+    struct home_task *cards = ARENA_NEW_ARRAY(&work->arena, tasks->count, struct home_task);
+    struct home_data data = {.tasks = tasks, .cards = cards};
+    struct run_record *live;
+    struct entry_record *latest;
+
+    if (cards == NULL)
+        return error_set(&work->err, ST_NO_MEMORY, NULL, "out of memory for the page");
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct board boards[BOARDS_PER_TASK];
+
+        cards[i].task = &tasks->tasks[i];
+        if (load_boards(work, cards[i].task, boards, &cards[i].entry_count) != ST_OK)
+            return work->err.status;
+        cards[i].first = boards[0];
+        cards[i].second = boards[1];
+    }
+    if (store_list_live_runs(work->reader, &work->arena, HOME_LIVE_MAX, &live, &data.live_count,
+                             &work->err) != ST_OK ||
+        store_list_latest_entries(work->reader, &work->arena, HOME_LATEST_MAX, &latest,
+                                  &data.latest_count, &work->err) != ST_OK)
+        return work->err.status;
+    data.live = live;
+    data.latest = latest;
+    page_render_home(out, &work->frame, &data);
+    return ST_OK;
+}
+
+static enum status draw_board(struct page_work *work, struct buf *out)
+{
+    const struct task *task = find_task(work, work->request->args[0]);
+    struct board_query query;
+    struct board board;
+
+    if (task == NULL ||
+        board_query_read(&work->request->query, task, &query, &work->err) != ST_OK ||
+        board_load(work->reader, &work->arena, task, query.by, false, 0, &board, &work->err) !=
+            ST_OK)
+        return work->err.status;
+    page_render_board(out, &work->frame, &board, &query);
+    return ST_OK;
+}
+
+static enum status draw_run(struct page_work *work, struct buf *out)
+{
+    struct run_record run;
+    struct entry_record entry;
+    struct epoch_record *epochs;
+    struct run_page data = {.run = &run, .entry = &entry};
+    struct str x = {0};
+    int64_t id;
+
+    if (request_arg_id(work->request, 0, &id, &work->err) != ST_OK ||
+        store_get_run(work->reader, &work->arena, id, &run, &work->err) != ST_OK ||
+        store_get_entry(work->reader, &work->arena, run.entry_id, &entry, &work->err) != ST_OK ||
+        store_list_epochs(work->reader, &work->arena, id, 0, RUN_PAGE_EPOCHS_MAX, &epochs,
+                          &data.epoch_count, &work->err) != ST_OK)
+        return work->err.status;
+    data.task = find_task(work, str_from_cstr(run.task));
+    if (data.task == NULL)
+        return work->err.status;
+    data.epochs = epochs;
+    data.by_epoch = query_read_text(&work->request->query, "x", &x) && str_eq_cstr(x, "epoch");
+    page_render_run(out, &work->frame, &data);
+    return ST_OK;
+}
+
+static enum status draw_entry(struct page_work *work, struct buf *out)
+{
+    struct entry_record entry;
+    struct run_record *runs;
+    struct board boards[BOARDS_PER_TASK];
+    struct submission_record submission;
+    struct entry_page data = {.entry = &entry, .boards = boards, .board_count = BOARDS_PER_TASK};
+    size_t count;
+    int64_t id;
+
+    if (request_arg_id(work->request, 0, &id, &work->err) != ST_OK ||
+        store_get_entry(work->reader, &work->arena, id, &entry, &work->err) != ST_OK ||
+        store_list_runs(work->reader, &work->arena, id, &runs, &data.run_count, &work->err) !=
+            ST_OK)
+        return work->err.status;
+    data.runs = runs;
+    data.task = find_task(work, str_from_cstr(entry.task));
+    if (data.task == NULL || load_boards(work, data.task, boards, &count) != ST_OK)
+        return work->err.status;
+    if (entry.submission_id.has) {
+        if (store_get_submission(work->reader, &work->arena, entry.submission_id.value, &submission,
+                                 &work->err) != ST_OK)
+            return work->err.status;
+        data.has_progress = submission.has_progress;
+    }
+    page_render_entry(out, &work->frame, &data);
+    return ST_OK;
+}
+
+static enum status draw_queue(struct page_work *work, struct buf *out)
+{
+    struct queue_page data = {.tasks = work->request->app->tasks};
+    struct job_record *jobs;
+    struct agent_record *agents;
+
+    if (store_list_queue(work->reader, &work->arena, work->frame.now_ms, &jobs, &data.job_count,
+                         &work->err) != ST_OK ||
+        store_list_agents(work->reader, &work->arena, work->frame.now_ms, &agents,
+                          &data.agent_count, &work->err) != ST_OK)
+        return work->err.status;
+    data.jobs = jobs;
+    data.agents = agents;
+    page_render_queue(out, &work->frame, &data);
+    return ST_OK;
+}
