@@ -13,7 +13,10 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"run", command_run, "pull jobs from a server until drained"},
     {"train", command_train, "train a workload, without a server"},
+    {"data", command_data, "fetch or verify a data set"},
+    {"submit", command_submit, "send an entry to a server"},
     {"child", command_child, NULL},
 };
 

@@ -1,0 +1,116 @@
+/* agent/run/data.c: `daybreak-agent data fetch DATASET | data verify DATASET`. It stands here, not in
+ * agent/data, because fetching needs the network client. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/command.h"
+#include "agent/data/cifar10.h"
+#include "agent/data/cifar10_fetch.h"
+#include "agent/data/files.h"
+#include "agent/run/client.h"
+#include "common/opt.h"
+
+struct data_set {
+    const char *name;
+    enum status (*fetch)(const char *dir, const char *from, bool *fetched, struct error *err);
+    enum status (*verify)(const char *dir, char digest[SHA256_HEX_BYTES], struct error *err);
+};
+
+static enum status fetch_cifar10(const char *dir, const char *from, bool *fetched,
+                                 struct error *err)
+{
+    const struct cifar10_fetch fetch = {dir, from, client_download};
+
+    return cifar10_fetch(&fetch, fetched, err);
+}
+
+static const struct data_set data_sets[] = {{"cifar10", fetch_cifar10, cifar10_verify}};
+
+static enum status find_data_set(const char *name, const struct data_set **set, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(data_sets); i++)
+        if (strcmp(data_sets[i].name, name) == 0) {
+            *set = &data_sets[i];
+            return ST_OK;
+        }
+    return error_set(err, ST_USAGE, "DATASET", "there is no data set \"%s\"; known is cifar10",
+                     name);
+}
+
+static enum status fetch(const struct data_set *set, const char *dir, const char *from,
+                         struct error *err)
+{
+    bool fetched = false;
+    enum status status = client_library_init(err);
+
+    if (status == ST_OK)
+        status = set->fetch(dir, from, &fetched, err);
+    if (status == ST_OK)
+        (void)printf("dataset=%s %s dir=%s\n", set->name, fetched ? "fetched" : "there already",
+                     dir);
+    return status;
+}
+
+static enum status verify(const struct data_set *set, const char *dir, struct error *err)
+{
+    char digest[SHA256_HEX_BYTES];
+    const enum status status = set->verify(dir, digest, err);
+
+    if (status == ST_OK)
+        (void)printf("dataset=%s verified dir=%s sha256=%s\n", set->name, dir, digest);
+    return status;
+}
+
+static enum status dispatch(const char *verb, const char *name, const char *from, struct error *err)
+{
+    const struct data_set *set = NULL;
+    char dir[FILES_PATH_BYTES_MAX];
+    enum status status = find_data_set(name, &set, err);
+
+    if (status == ST_OK)
+        status = files_cache_path(dir, name, err);
+    if (status != ST_OK)
+        return status;
+    if (strcmp(verb, "fetch") == 0)
+        return fetch(set, dir, from, err);
+    if (strcmp(verb, "verify") != 0)
+        return error_set(err, ST_USAGE, "VERB", "data knows fetch and verify, not \"%s\"", verb);
+    if (from != NULL)
+        return error_set(err, ST_USAGE, "--from", "--from belongs to data fetch");
+    return verify(set, dir, err);
+}
+
+int command_data(int argc, char *const *argv)
+{
+    const char *from = NULL, **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const struct opt opts[] = {
+        {"from", OPT_TEXT, &from, NULL, 0, 0, "DIR|FILE|URL",
+         "instead of the public sources: .bin files, images, or a .tar.gz of either"},
+    };
+    const struct opt_command command = {
+        AGENT_PROGRAM,
+        "data",
+        "fetch|verify DATASET",
+        2,
+        2,
+        "Gets a data set into the cache (DAYBREAK_CACHE, ~/.cache/daybreak), or checks it.",
+        opts,
+        ARRAY_LEN(opts)};
+    int argument_count = 0, code = 0;
+    struct error err = {0};
+    bool help = false;
+
+    if (arguments == NULL)
+        return status_exit_code(ST_NO_MEMORY);
+    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) == ST_OK && help)
+        opt_print_help(&command, stdout);
+    else if (err.status == ST_OK)
+        (void)dispatch(arguments[0], arguments[1], from, &err);
+    if (err.status != ST_OK) {
+        (void)fprintf(stderr, "%s%s%s\n", err.detail, err.hint[0] != '\0' ? ": " : "", err.hint);
+        code = status_exit_code(err.status);
+    }
+    free(arguments);
+    return code;
+}

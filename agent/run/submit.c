@@ -1,0 +1,233 @@
+/* agent/run/submit.c: `daybreak-agent submit`: sends an entry's files, byte for byte, and prints what the
+ * server found: one line per finding as `daybreakd check` prints them, then the place. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/command.h"
+#include "agent/data/files.h"
+#include "agent/run/client.h"
+#include "common/arena.h"
+#include "common/entry.h"
+#include "common/json.h"
+#include "common/opt.h"
+#include "common/task.h"
+
+#define CALL_TIMEOUT_MS 30000
+#define TOKEN_BYTES_MAX 4096
+#define FILE_BYTES_MAX  ((size_t)1024 * 1024) /* the server says what is too large */
+#define ARENA_BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define EXIT_REFUSED    2
+
+struct request {
+    const char *server, *token_file, *task, *entry, *progress;
+};
+
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Our own entries say their task in misc; others are named by --task. */
+static enum status choose_task(const struct request *request, struct str entry, char task[65],
+                               struct error *err)
+{
+    struct arena arena;
+    struct json_doc doc = {0};
+    const char *text = request->task;
+
+    arena_init(&arena, ARENA_BYTES_MAX);
+    if (text == NULL && json_doc_parse(entry, &arena, &doc, NULL) == ST_OK)
+        text = json_string_value(json_object_get(json_object_get(doc.root, "misc"), "task"));
+    if (text != NULL)
+        (void)snprintf(task, 65, "%s", text);
+    json_doc_fini(&doc);
+    arena_fini(&arena);
+    if (text == NULL)
+        return error_set(err, ST_USAGE, "--task",
+                         "%s does not say its task in misc: give --task, such as cifar10-train",
+                         request->entry);
+    return ST_OK;
+}
+
+static enum status read_token(const char *path, struct buf *token, struct error *err)
+{
+    const enum status status = files_read(path, token, err);
+
+    while (token->len > 0 &&
+           (token->data[token->len - 1] == '\n' || token->data[token->len - 1] == '\r'))
+        token->data[--token->len] = '\0';
+    return status;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text != NULL ? text : "";
+}
+
+/* FILE:LINE<TAB>severity<TAB>code<TAB>field<TAB>detail<TAB>hint */
+static void print_findings(const struct request *request, const json_t *findings)
+{
+    const json_t *finding;
+    size_t index;
+
+    json_array_foreach(findings, index, finding)
+    {
+        const char *part = text_of(finding, "file");
+        const char *file = strcmp(part, "progress") == 0 && request->progress != NULL
+                               ? request->progress
+                               : request->entry;
+        const char *field = text_of(finding, "field");
+
+        (void)printf("%s:%lld\t%s\t%s\t%s\t%s\t%s\n", file,
+                     (long long)json_integer_value(json_object_get(finding, "line")),
+                     text_of(finding, "severity"), text_of(finding, "code"),
+                     field[0] != '\0' ? field : text_of(finding, "pointer"),
+                     text_of(finding, "detail"), text_of(finding, "hint"));
+    }
+}
+
+static int print_answer(const struct request *request, const struct client_reply *reply)
+{
+    const bool taken = reply->status == 201 || reply->status == 200;
+    struct arena arena;
+    struct json_doc doc = {0};
+
+    arena_init(&arena, ARENA_BYTES_MAX);
+    (void)json_doc_parse(buf_str(&reply->body), &arena, &doc, NULL);
+    print_findings(request, json_object_get(doc.root, taken ? "findings" : "errors"));
+    if (taken) {
+        (void)printf("submission=%lld state=%s",
+                     (long long)json_integer_value(json_object_get(doc.root, "submission")),
+                     text_of(doc.root, "state"));
+        if (json_is_integer(json_object_get(doc.root, "place")))
+            (void)printf(" place=%lld",
+                         (long long)json_integer_value(json_object_get(doc.root, "place")));
+        if (json_is_number(json_object_get(doc.root, "tta_s")))
+            (void)printf(" tta_s=%.3f", json_number_value(json_object_get(doc.root, "tta_s")));
+        (void)printf("\n");
+    } else {
+        struct client_problem problem;
+
+        client_read_problem(reply, &problem);
+        (void)fprintf(stderr, "refused: %s\n", problem.detail);
+    }
+    json_doc_fini(&doc);
+    arena_fini(&arena);
+    return taken ? 0 : reply->status >= 500 ? status_exit_code(ST_UNAVAILABLE) : EXIT_REFUSED;
+}
+
+/* NAME.tsv lies beside NAME.json unless it is named. */
+static bool find_progress(const struct request *request, char path[FILES_PATH_BYTES_MAX])
+{
+    const struct str entry = str_from_cstr(request->entry);
+
+    if (request->progress != NULL)
+        return snprintf(path, FILES_PATH_BYTES_MAX, "%s", request->progress) < FILES_PATH_BYTES_MAX;
+    if (!str_ends_with(entry, STR(".json")) || entry.len >= FILES_PATH_BYTES_MAX)
+        return false;
+    (void)snprintf(path, FILES_PATH_BYTES_MAX, "%.*s.tsv", (int)(entry.len - strlen(".json")),
+                   entry.data);
+    return files_exists(path);
+}
+
+static int submit(struct request *request)
+{
+    char task[65], progress_path[FILES_PATH_BYTES_MAX];
+    struct buf token, entry, progress;
+    struct client *client = NULL;
+    struct client_reply reply = {0};
+    struct error err = {0};
+    struct client_part parts[3];
+    size_t part_count = 2;
+    enum status status;
+    int code;
+
+    buf_init(&token, TOKEN_BYTES_MAX);
+    buf_init(&entry, FILE_BYTES_MAX);
+    buf_init(&progress, FILE_BYTES_MAX);
+    status = client_library_init(&err);
+    if (status == ST_OK)
+        status = client_create(request->server, &client, &err);
+    if (status == ST_OK)
+        status = read_token(request->token_file, &token, &err);
+    if (status == ST_OK)
+        status = files_read(request->entry, &entry, &err);
+    if (status == ST_OK && find_progress(request, progress_path)) {
+        request->progress = progress_path;
+        status = files_read(progress_path, &progress, &err);
+        parts[part_count++] =
+            (struct client_part){"progress", file_of(progress_path), buf_str(&progress)};
+    }
+    if (status == ST_OK)
+        status = choose_task(request, buf_str(&entry), task, &err);
+    if (status == ST_OK) {
+        const struct client_request call = {.method = "POST",
+                                            .path = "/v1/submissions",
+                                            .parts = parts,
+                                            .part_count = part_count,
+                                            .token = token.data,
+                                            .timeout_ms = CALL_TIMEOUT_MS};
+
+        parts[0] = (struct client_part){"task", NULL, str_from_cstr(task)};
+        parts[1] = (struct client_part){"entry", file_of(request->entry), buf_str(&entry)};
+        status = client_send(client, &call, &reply, &err);
+    }
+    if (status == ST_OK) {
+        code = print_answer(request, &reply);
+    } else {
+        (void)fprintf(stderr, "%s\n", err.detail);
+        code = status_exit_code(status);
+    }
+    client_reply_fini(&reply);
+    client_destroy(client);
+    buf_fini(&progress);
+    buf_fini(&entry);
+    buf_fini(&token);
+    return code;
+}
+
+int command_submit(int argc, char *const *argv)
+{
+    struct request request = {0};
+    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const struct opt opts[] = {
+        {"server", OPT_TEXT, &request.server, NULL, 0, 0, "URL", "of daybreakd"},
+        {"token-file", OPT_TEXT, &request.token_file, NULL, 0, 0, "F", "a submitter's token"},
+        {"task", OPT_TEXT, &request.task, NULL, 0, 0, "TASK", "what it is for (misc.task)"},
+    };
+    const struct opt_command command = {AGENT_PROGRAM,
+                                        "submit",
+                                        "ENTRY.json [ENTRY.tsv]",
+                                        1,
+                                        2,
+                                        "Sends an entry to a server; the .tsv beside it is found.",
+                                        opts,
+                                        ARRAY_LEN(opts)};
+    int argument_count = 0, code = 0;
+    struct error err = {0};
+    bool help = false;
+
+    if (arguments == NULL)
+        return status_exit_code(ST_NO_MEMORY);
+    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) == ST_OK &&
+        !help && (request.server == NULL || request.token_file == NULL))
+        (void)error_set(&err, ST_USAGE, "--server", "submit needs --server URL and --token-file F");
+    if (err.status != ST_OK) {
+        (void)fprintf(stderr, "%s\n", err.detail);
+        code = status_exit_code(err.status);
+    } else if (help) {
+        opt_print_help(&command, stdout);
+    } else {
+        request.entry = arguments[0];
+        request.progress = argument_count > 1 ? arguments[1] : NULL;
+        code = submit(&request);
+    }
+    free(arguments);
+    return code;
+}
