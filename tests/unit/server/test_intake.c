@@ -1,0 +1,510 @@
+/* tests/unit/server/test_intake.c: the judge of submissions: its codes, and the values it reads. The real and the
+ * broken files of DAWNBench are judged by tests/e2e/test_dawnbench.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "common/entry.h"
+#include "server/intake/intake.h"
+
+#define MEMBERS                                                                        \
+    "\"version\":\"v1.0\",\"author\":\"A\",\"authorEmail\":\"submitter@example.org\"," \
+    "\"framework\":\"F 1\",\"model\":\"M\",\"hardware\":\"1 H\",\"timestamp\":\"2026-11-30\""
+#define TRAIN_HEADER "epoch\thours\ttop1Accuracy\n"
+
+static struct task_table *tasks;
+static int64_t today;
+
+struct judged {
+    struct arena arena;
+    struct intake_result result;
+};
+
+static int load_tasks(void **state)
+{
+    bool padded;
+
+    (void)state;
+    if (clock_parse_date(STR("2026-12-01"), &today, &padded, NULL) != ST_OK)
+        return -1;
+    return task_table_create(&tasks, NULL) == ST_OK ? 0 : -1;
+}
+
+static int drop_tasks(void **state)
+{
+    (void)state;
+    task_table_destroy(tasks);
+    return 0;
+}
+
+static void judge_input(struct judged *judged, struct intake_input *input, const char *task)
+{
+    struct error err = {0};
+
+    input->task = task_find(tasks, str_from_cstr(task));
+    input->today_days = today;
+    assert_non_null(input->task);
+    arena_init(&judged->arena, INTAKE_ARENA_BYTES_MAX);
+    assert_int_equal(intake_check(input, &judged->arena, &judged->result, &err), ST_OK);
+}
+
+static void judge(struct judged *judged, const char *task, enum intake_mode mode, const char *entry,
+                  const char *progress)
+{
+    struct intake_input input = {.mode = mode,
+                                 .has_entry = entry != NULL,
+                                 .has_progress = progress != NULL,
+                                 .entry = str_from_cstr(entry),
+                                 .progress = str_from_cstr(progress)};
+
+    judge_input(judged, &input, task);
+}
+
+static const struct intake_finding *find(const struct judged *judged, const char *code,
+                                         const char *field)
+{
+    for (size_t i = 0; i < judged->result.finding_count; i++) {
+        const struct intake_finding *finding = &judged->result.findings[i];
+
+        if (strcmp(finding->code, code) == 0 &&
+            (field == NULL || strcmp(finding->field, field) == 0))
+            return finding;
+    }
+    return NULL;
+}
+
+static void every_code_has_a_sample_that_shows_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < intake_code_count; i++) {
+        const struct intake_code *code = &intake_codes[i];
+        struct intake_input input = {.mode = code->mode,
+                                     .whole = code->whole,
+                                     .has_entry = code->entry != NULL,
+                                     .has_progress = code->progress != NULL};
+        const struct intake_finding *finding;
+        struct judged judged;
+        struct buf text;
+
+        buf_init(&text, 1 << 20);
+        buf_append_cstr(&text, code->entry != NULL ? code->entry : code->progress);
+        for (size_t pad = 0; pad < code->pad_bytes; pad++)
+            buf_append_char(&text, code->pad_byte);
+        assert_false(text.failed);
+        if (code->entry != NULL) {
+            input.entry = buf_str(&text);
+            input.progress = str_from_cstr(code->progress);
+        } else {
+            input.progress = buf_str(&text);
+        }
+        judge_input(&judged, &input, code->task);
+        finding = find(&judged, code->code, NULL);
+        if (finding == NULL)
+            fail_msg("the sample of %s does not show it", code->code);
+        assert_int_equal(finding->severity, code->severity);
+        assert_int_equal(judged.result.acceptable, judged.result.error_count == 0);
+        assert_true(code->severity != INTAKE_ERROR || !judged.result.acceptable);
+        assert_true(finding->detail[0] != '\0' && finding->hint[0] != '\0');
+        assert_true(code->meaning[0] != '\0');
+        assert_ptr_equal(intake_code_find(code->code), code); /* no code stands there twice */
+        arena_fini(&judged.arena);
+        buf_fini(&text);
+    }
+    assert_null(intake_code_find("no_such_code"));
+}
+
+static void a_good_training_gives_exact_values(void **state)
+{
+    static const char entry[] = "{" MEMBERS ",\"costPerHour\":3.06,\"commitHash\":\"0123abc\","
+                                "\"codeURL\":\" https://example.org/x \",\"optimizer\":\"SGD\","
+                                "\"misc\":{\"a\":1}}";
+    struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+    const struct intake_record *record;
+    struct judged judged;
+
+    (void)state;
+    input.entry = str_from_cstr(entry);
+    input.progress = STR("top1Accuracy\thours\tepoch\n"
+                         "50\t0\t1\n"
+                         "94.0\t0.02056706\t2.5\n"
+                         "93.5\t0.03\t3\n"
+                         "99\t0.04\t4\n");
+    judge_input(&judged, &input, "cifar10-train");
+    record = &judged.result.record;
+    assert_true(judged.result.acceptable);
+    assert_int_equal(judged.result.warning_count, 0);
+    /* The first row that meets the target decides, equal counts, and columns go by name. */
+    assert_true(record->has_tta && record->tta_ns == 74041416000);
+    assert_string_equal(record->tta_hours_text, "0.02056706");
+    assert_int_equal(record->crossing_index, 1);
+    assert_true(record->epoch == 2.5 && record->epoch_count == 2.5);
+    assert_string_equal(record->accuracy_text, "94.0");
+    assert_true(record->has_cost && record->cost_pico == 62935203600);
+    assert_string_equal(record->cost_per_hour_text, "3.06");
+    assert_int_equal(record->row_count, 4);
+    assert_true(record->rows[3].elapsed_ns == 144000000000);
+    assert_string_equal(record->code_url, "https://example.org/x");
+    assert_true(record->code_is_link);
+    assert_string_equal(record->extra_json, "{\"optimizer\":\"SGD\"}");
+    assert_string_equal(record->misc_json, "{\"a\":1}");
+    assert_string_equal(record->date_text, "2026-11-30");
+    arena_fini(&judged.arena);
+}
+
+static void labels_from_0_count_one_more(void **state)
+{
+    struct judged judged;
+
+    (void)state;
+    judge(&judged, "cifar10-train", INTAKE_HISTORY, NULL,
+          TRAIN_HEADER "0\t0.1\t90\n1\t0.2\t94.0000001335144\n");
+    assert_true(judged.result.acceptable);
+    assert_true(judged.result.record.epoch == 1.0 && judged.result.record.epoch_count == 2.0);
+    assert_int_equal(judged.result.warning_count, 1);
+    assert_int_equal(find(&judged, "epoch_from_0", NULL)->line, 2);
+    arena_fini(&judged.arena);
+}
+
+static void a_good_inference_keeps_exact_texts(void **state)
+{
+    static const char entry[] =
+        "{" MEMBERS ",\"latency\":0.0739278,\"cost\":2.078e-7,\"top1Accuracy\":94.20}";
+    const struct intake_record *record;
+    struct judged judged;
+
+    (void)state;
+    judge(&judged, "cifar10-inference", INTAKE_NEW, entry, NULL);
+    record = &judged.result.record;
+    assert_true(judged.result.acceptable);
+    assert_true(record->has_latency && record->latency_ns == 73928);
+    assert_string_equal(record->latency_text, "0.0739278");
+    assert_true(record->has_cost && record->cost_pico == 207800);
+    assert_string_equal(record->cost_text, "2.078e-7");
+    assert_string_equal(record->accuracy_text, "94.20");
+    assert_false(record->has_tta);
+    arena_fini(&judged.arena);
+}
+
+static void texts_lose_tabs_and_outer_blanks(void **state)
+{
+    static const char entry[] =
+        "\xEF\xBB\xBF{\"version\":\"v1.0\",\"author\":\"  A\\tB\\n \",\"authorEmail\":\"a@b\","
+        "\"framework\":\"F\",\"model\":\"\xEF\xBC\x8C\",\"hardware\":\"a && b | c\","
+        "\"timestamp\":\"2026-11-30\"}";
+    struct judged judged;
+
+    (void)state;
+    judge(&judged, "cifar10-train", INTAKE_HISTORY, entry, NULL);
+    assert_true(judged.result.acceptable);
+    assert_int_equal(judged.result.finding_count, 0);
+    assert_string_equal(judged.result.record.author, "A B");
+    assert_string_equal(judged.result.record.model, "\xEF\xBC\x8C");
+    assert_string_equal(judged.result.record.hardware, "a && b | c");
+    arena_fini(&judged.arena);
+}
+
+/* One fault in the entry: code, field and line. */
+static void faults_of_the_entry_are_named(void **state)
+{
+    static const struct {
+        const char *task, *more, *code, *field;
+        bool error;
+    } cases[] = {
+        {"cifar10-train", "\"costPerHour\":-1", "out_of_range", "costPerHour", true},
+        {"cifar10-train", "\"costPerHour\":0", "out_of_range", "costPerHour", true},
+        {"cifar10-train", "\"costPerHour\":1e300", "out_of_range", "costPerHour", true},
+        {"cifar10-train", "\"costPerHour\":true", "bad_type", "costPerHour", true},
+        {"cifar10-train", "\"usedBlacklist\":\"true\"", "bad_type", "usedBlacklist", true},
+        {"cifar10-train", "\"commitHash\":7", "bad_type", "commitHash", true},
+        {"cifar10-train", "\"codeURL\":[]", "bad_type", "codeURL", true},
+        {"cifar10-train", "\"costperhour\":1", "field_misspelt", "costperhour", false},
+        {"cifar10-train", "\"codeURl\":\"x\"", "field_misspelt", "codeURl", false},
+        {"cifar10-train", "\"commitHashh\":\"x\"", "field_misspelt", "commitHashh", false},
+        {"cifar10-train", "\"misc\":[1]", "misc_not_object", "misc", false},
+        {"cifar10-train", "\"top1Accuracy\":94", "field_not_used", "top1Accuracy", false},
+        {"cifar10-inference", "\"latency\":0,\"top1Accuracy\":95", "out_of_range", "latency", true},
+        {"cifar10-inference", "\"latency\":null,\"top1Accuracy\":95", "bad_type", "latency", true},
+        {"cifar10-inference", "\"latency\":\"1\",\"top1Accuracy\":95", "bad_type", "latency", true},
+        {"cifar10-inference", "\"latency\":1e9,\"top1Accuracy\":95", "value_implausible", "latency",
+         false},
+        {"cifar10-inference", "\"latency\":1,\"cost\":-1e-6,\"top1Accuracy\":95", "out_of_range",
+         "cost", true},
+        {"cifar10-inference", "\"latency\":1,\"cost\":\"1e-6\",\"top1Accuracy\":95", "bad_type",
+         "cost", true},
+        {"cifar10-inference", "\"latency\":1,\"top1Accuracy\":93.99", "threshold_not_reached",
+         "top1Accuracy", true},
+        {"cifar10-inference", "\"latency\":1,\"top1Accuracy\":0.95", "looks_like_fraction",
+         "top1Accuracy", true},
+        {"cifar10-inference", "\"latency\":1,\"top1Accuracy\":100.1", "out_of_range",
+         "top1Accuracy", true},
+        {"cifar10-inference", "\"latency\":1,\"top1Accuracy\":-1", "out_of_range", "top1Accuracy",
+         true},
+        {"cifar10-inference", "\"latency\":1,\"top5Accuracy\":99", "missing_field", "top1Accuracy",
+         true},
+        {"squad-inference", "\"latency\":1,\"f1Score\":82.5", "out_of_range", "f1Score", true},
+        {"squad-inference", "\"latency\":1,\"f1Score\":0.7499", "threshold_not_reached", "f1Score",
+         true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct intake_finding *finding;
+        struct judged judged;
+        char entry[1024];
+
+        (void)snprintf(entry, sizeof entry, "{" MEMBERS ",\n%s\n}", cases[i].more);
+        judge(&judged, cases[i].task, INTAKE_NEW, entry, NULL);
+        finding = find(&judged, cases[i].code, cases[i].field);
+        if (finding == NULL)
+            fail_msg("%s: no %s", cases[i].more, cases[i].code);
+        assert_int_equal(judged.result.acceptable, !cases[i].error);
+        assert_true(finding->line == 2 || strcmp(cases[i].code, "missing_field") == 0);
+        assert_true(finding->pointer[0] == '/');
+        arena_fini(&judged.arena);
+    }
+}
+
+static void absent_and_null_prices_only_leave_the_cost_board(void **state)
+{
+    static const char *const entries[] = {"{" MEMBERS "}", "{" MEMBERS ",\"costPerHour\":null}"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(entries); i++) {
+        struct judged judged;
+
+        judge(&judged, "cifar10-train", INTAKE_HISTORY, entries[i], TRAIN_HEADER "1\t1\t94\n");
+        assert_true(judged.result.acceptable);
+        assert_int_equal(judged.result.finding_count, 0);
+        assert_false(judged.result.record.has_cost);
+        assert_true(judged.result.record.has_tta);
+        arena_fini(&judged.arena);
+    }
+}
+
+static void faults_of_the_progress_file_are_named(void **state)
+{
+    static const struct {
+        const char *rows, *code, *field;
+        int line;
+    } cases[] = {
+        {"1\t-0.1\t90\n2\t0.2\t94\n", "out_of_range", "hours", 2},
+        {"1\t0.1\t90\n2\t1e9\t94\n", "out_of_range", "hours", 3},
+        {"1\t0.1\t90\n2\t0.2\t100.5\n", "out_of_range", "top1Accuracy", 3},
+        {"1\t0.1\t-1\n2\t0.2\t94\n", "out_of_range", "top1Accuracy", 2},
+        {"-1\t0.1\t90\n2\t0.2\t94\n", "out_of_range", "epoch", 2},
+        {"1\t0,1\t90\n2\t0.2\t94\n", "not_a_number", "hours", 2},
+        {"1\tinf\t90\n2\t0.2\t94\n", "not_a_number", "hours", 2},
+        {"1\t0.1\t\n2\t0.2\t94\n", "not_a_number", "top1Accuracy", 2},
+        {"1\t0.1\t90\n2\t0.2\t94\t1\n", "tsv_fields", "", 3},
+        {"1\t0.1\t90\n2\t0.2\n", "tsv_fields", "", 3},
+        {"1\t0.2\t90\n2\t0.1999\t94\n", "hours_decrease", "hours", 3},
+        {"1\t0\t95\n2\t0.2\t95\n", "out_of_range", "hours", 2}, /* there at hour 0 */
+        {"1\t0.1\t93\n2\t0.2\t93.9\n3\t0.3\t93\n", "threshold_not_reached", "top1Accuracy", 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct intake_finding *finding;
+        struct judged judged;
+        char text[512];
+
+        (void)snprintf(text, sizeof text, TRAIN_HEADER "%s", cases[i].rows);
+        judge(&judged, "cifar10-train", INTAKE_NEW, NULL, text);
+        finding = find(&judged, cases[i].code, cases[i].field);
+        if (finding == NULL)
+            fail_msg("%s: no %s", cases[i].rows, cases[i].code);
+        assert_int_equal(finding->line, cases[i].line);
+        assert_false(judged.result.acceptable);
+        assert_string_equal(finding->file, "progress");
+        arena_fini(&judged.arena);
+    }
+}
+
+static void a_comma_in_a_number_gets_a_hint_of_its_own(void **state)
+{
+    struct judged judged;
+
+    (void)state;
+    judge(&judged, "cifar10-train", INTAKE_NEW, NULL, TRAIN_HEADER "1\t0,1\t94\n");
+    assert_non_null(strstr(find(&judged, "not_a_number", "hours")->hint, "comma"));
+    arena_fini(&judged.arena);
+}
+
+static void headers_are_quoted_as_they_are(void **state)
+{
+    static const char *const headers[][2] = {
+        {"epoch\thours\ttop1\n1\t1\t94\n", "epoch,hours,top1"},
+        {"epoch hours top1Accuracy\n1\t1\t94\n", "epoch hours top1Accuracy"},
+        {"epoch\thours\ttop1Accuracy\ttop1Accuracy\n1\t1\t94\t94\n",
+         "epoch,hours,top1Accuracy,top1Accuracy"},
+        {"epoch\thours\ttop1Accuracy\tloss\n1\t1\t94\t0\n", "epoch,hours,top1Accuracy,loss"},
+        {"Epoch\thours\ttop1Accuracy\n1\t1\t94\n", "Epoch,hours,top1Accuracy"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
+        struct judged judged;
+
+        judge(&judged, "cifar10-train", INTAKE_NEW, NULL, headers[i][0]);
+        assert_string_equal(find(&judged, "tsv_header", "")->detail, headers[i][1]);
+        assert_false(judged.result.acceptable);
+        arena_fini(&judged.arena);
+    }
+}
+
+static void one_fault_on_every_line_is_told_five_times_and_counted(void **state)
+{
+    struct judged judged;
+    struct buf text;
+    size_t told = 0;
+
+    (void)state;
+    buf_init(&text, 1 << 16);
+    buf_append_cstr(&text, TRAIN_HEADER);
+    for (int i = 1; i <= 100; i++)
+        buf_appendf(&text, "%d 0.1 94\n", i);
+    judge(&judged, "cifar10-train", INTAKE_NEW, NULL, text.data);
+    for (size_t i = 0; i < judged.result.finding_count; i++)
+        told += strcmp(judged.result.findings[i].code, "tsv_fields") == 0 ? 1 : 0;
+    assert_int_equal(told, 5);
+    assert_non_null(strstr(judged.result.findings[4].detail, "95 more"));
+    assert_null(find(&judged, "threshold_not_reached", NULL)); /* nothing could be read */
+    arena_fini(&judged.arena);
+    buf_fini(&text);
+}
+
+static void faults_of_both_files_come_at_once_in_order(void **state)
+{
+    static const char entry[] = "{\n\"author\":7,\n\"version\":\"v9\"\n}";
+    struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+    struct judged judged;
+    int line = 0;
+    bool progress = false;
+
+    (void)state;
+    input.entry = str_from_cstr(entry);
+    input.progress = STR(TRAIN_HEADER "2\tx\t90\n1\t0.1\ty\n");
+    judge_input(&judged, &input, "cifar10-train");
+    assert_non_null(find(&judged, "bad_type", "author"));
+    assert_non_null(find(&judged, "bad_version", "version"));
+    assert_non_null(find(&judged, "missing_field", "hardware"));
+    assert_non_null(find(&judged, "not_a_number", "hours"));
+    assert_non_null(find(&judged, "not_a_number", "top1Accuracy"));
+    for (size_t i = 0; i < judged.result.finding_count; i++) {
+        const struct intake_finding *finding = &judged.result.findings[i];
+
+        if (!progress && strcmp(finding->file, "progress") == 0) {
+            progress = true;
+            line = 0;
+        }
+        assert_string_equal(finding->file, progress ? "progress" : "entry");
+        assert_true(finding->line >= line);
+        line = finding->line;
+    }
+    arena_fini(&judged.arena);
+}
+
+static void history_gets_no_advice_and_old_sins_pass(void **state)
+{
+    static const char entry[] =
+        "{" MEMBERS ",\"latency\":7.9,\"f1Score\":82.52085997573373,\"cost\":null}";
+    struct judged judged;
+
+    (void)state;
+    judge(&judged, "squad-inference", INTAKE_HISTORY, entry, NULL);
+    assert_true(judged.result.acceptable);
+    assert_int_equal(judged.result.advice_count, 0);
+    assert_int_equal(judged.result.warning_count, 1);
+    assert_string_equal(judged.result.record.accuracy_text, "82.52085997573373");
+    arena_fini(&judged.arena);
+    /* Below the target it stays below, whatever the scale. */
+    judge(&judged, "squad-inference", INTAKE_HISTORY,
+          "{" MEMBERS ",\"latency\":7,\"f1Score\":74.9}", NULL);
+    assert_non_null(find(&judged, "threshold_not_reached", "f1Score"));
+    arena_fini(&judged.arena);
+    judge(&judged, "squad-train", INTAKE_HISTORY, NULL,
+          "epoch\thours\tf1Score\n1\t1\t70\n2\t2\t75\n");
+    assert_true(judged.result.acceptable);
+    assert_int_equal(judged.result.record.crossing_index, 1);
+    assert_non_null(find(&judged, "f1_looks_like_percent", "f1Score"));
+    arena_fini(&judged.arena);
+    judge(&judged, "squad-train", INTAKE_NEW, NULL, "epoch\thours\tf1Score\n1\t1\t70\n2\t2\t75\n");
+    assert_non_null(find(&judged, "out_of_range", "f1Score"));
+    arena_fini(&judged.arena);
+}
+
+static void only_single_http_addresses_become_links(void **state)
+{
+    static const struct {
+        const char *url;
+        bool link;
+    } cases[] = {
+        {"https://example.org/a", true},       {"http://example.org", true},
+        {"javascript:alert(1)", false},        {"ftp://example.org", false},
+        {"https://a, commitHash: x", false},   {"//example.org", false},
+        {"https://a\\\"onclick=\\\"x", false}, {"data:text/html,x", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct judged judged;
+        char entry[512];
+
+        (void)snprintf(entry, sizeof entry, "{" MEMBERS ",\"codeURL\":\"%s\"}", cases[i].url);
+        judge(&judged, "cifar10-train", INTAKE_NEW, entry, NULL);
+        assert_int_equal(judged.result.record.code_is_link, cases[i].link);
+        assert_int_equal(find(&judged, "code_not_http", "codeURL") == NULL, cases[i].link);
+        arena_fini(&judged.arena);
+    }
+}
+
+static void an_arena_that_is_too_small_is_an_error_not_a_verdict(void **state)
+{
+    static const char entry[] = "{" MEMBERS ",\"costPerHour\":\"x\"}";
+    struct intake_input input = {.has_entry = true, .has_progress = true};
+
+    (void)state;
+    input.task = task_find(tasks, STR("cifar10-train"));
+    input.entry = str_from_cstr(entry);
+    input.progress = STR(TRAIN_HEADER "0\t0.1\t90\n1\tx\t94\n");
+    for (size_t bytes = 0; bytes < 4096; bytes += 64) {
+        struct intake_result result;
+        struct error err = {0};
+        struct arena arena;
+        enum status status;
+
+        arena_init(&arena, bytes);
+        status = intake_check(&input, &arena, &result, &err);
+        assert_true(status == ST_OK || status == ST_NO_MEMORY);
+        if (status == ST_OK)
+            assert_int_equal(result.error_count, 2); /* or nothing at all, but never a part */
+        arena_fini(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_code_has_a_sample_that_shows_it),
+        cmocka_unit_test(a_good_training_gives_exact_values),
+        cmocka_unit_test(labels_from_0_count_one_more),
+        cmocka_unit_test(a_good_inference_keeps_exact_texts),
+        cmocka_unit_test(texts_lose_tabs_and_outer_blanks),
+        cmocka_unit_test(faults_of_the_entry_are_named),
+        cmocka_unit_test(absent_and_null_prices_only_leave_the_cost_board),
+        cmocka_unit_test(faults_of_the_progress_file_are_named),
+        cmocka_unit_test(a_comma_in_a_number_gets_a_hint_of_its_own),
+        cmocka_unit_test(headers_are_quoted_as_they_are),
+        cmocka_unit_test(one_fault_on_every_line_is_told_five_times_and_counted),
+        cmocka_unit_test(faults_of_both_files_come_at_once_in_order),
+        cmocka_unit_test(history_gets_no_advice_and_old_sins_pass),
+        cmocka_unit_test(only_single_http_addresses_become_links),
+        cmocka_unit_test(an_arena_that_is_too_small_is_an_error_not_a_verdict),
+    };
+
+    return cmocka_run_group_tests(tests, load_tasks, drop_tasks);
+}
