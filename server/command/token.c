@@ -1,0 +1,200 @@
+/* server/command/token.c: `daybreakd token create|list|revoke`: who may write. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/task.h"
+#include "server/command/command.h"
+#include "server/command/files.h"
+#include "server/store/read.h"
+#include "server/store/verbs.h"
+
+enum { ARENA_BYTES_MAX = 64 << 20 };
+
+struct request {
+    const char *db, *role, *name, *action, *id_text;
+    int64_t ttl_days;
+    bool has_ttl;
+};
+
+static enum status run_action(const struct request *request, struct arena *arena,
+                              struct error *err);
+static enum status create_token(const struct request *request, struct arena *arena,
+                                struct error *err);
+static enum status list_tokens(const struct request *request, struct arena *arena,
+                               struct error *err);
+static enum status revoke_token(const struct request *request, struct arena *arena,
+                                struct error *err);
+static enum status write_store(const struct request *request, struct arena *arena,
+                               enum status (*verb)(struct db *, struct arena *, void *,
+                                                   struct error *),
+                               void *args, struct error *err);
+static void print_time(struct opt_i64 time_ms);
+
+int command_token(int argc, char *const *argv)
+{
+    struct request request = {.db = command_default_db()};
+    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    struct error err = {0};
+    int argument_count = 0, exit_code = 4;
+    struct arena arena;
+    const struct opt opts[] = {
+        {.name = "role",
+         .kind = OPT_TEXT,
+         .value = &request.role,
+         .argument = "ROLE",
+         .help = "create: submitter, reviewer, operator, admin or agent-registration"},
+        {.name = "name",
+         .kind = OPT_TEXT,
+         .value = &request.name,
+         .argument = "NAME",
+         .help = "create: whom it is given to; boards show it as the author of jobs"},
+        {.name = "ttl",
+         .kind = OPT_INT,
+         .value = &request.ttl_days,
+         .given = &request.has_ttl,
+         .min = 1,
+         .max = 36500,
+         .argument = "DAYS",
+         .help = "create: how long it is good for; without it until it is revoked"},
+        {.name = "db",
+         .kind = OPT_TEXT,
+         .value = &request.db,
+         .argument = "FILE",
+         .help = "the database; create makes it if it is not there"},
+    };
+    const struct opt_command command = {
+        .program = "daybreakd",
+        .name = "token",
+        .arguments = "create|list|revoke [ID]",
+        .argument_min = 1,
+        .argument_max = 2,
+        .opts = opts,
+        .opt_count = ARRAY_LEN(opts),
+        .summary = "Creates a token and prints it, this once; lists tokens; revokes one.",
+    };
+
+    arena_init(&arena, ARENA_BYTES_MAX);
+    if (arguments == NULL)
+        (void)error_set(&err, ST_NO_MEMORY, NULL, "out of memory");
+    else if (command_parse(&command, argc, argv, arguments, &argument_count, &exit_code)) {
+        request.action = arguments[0];
+        request.id_text = argument_count == 2 ? arguments[1] : NULL;
+        (void)run_action(&request, &arena, &err);
+        exit_code = 0;
+    }
+    arena_fini(&arena);
+    free(arguments);
+    return err.status == ST_OK ? exit_code : command_fail("token", &err);
+}
+
+static enum status run_action(const struct request *request, struct arena *arena, struct error *err)
+{
+    const bool creates = strcmp(request->action, "create") == 0;
+    const bool revokes = strcmp(request->action, "revoke") == 0;
+
+    if (!creates && !revokes && strcmp(request->action, "list") != 0)
+        return error_set(err, ST_USAGE, NULL, "say create, list or revoke, not %s",
+                         request->action);
+    if (!creates && (request->role != NULL || request->name != NULL || request->has_ttl))
+        return error_set(err, ST_USAGE, NULL, "--role, --name and --ttl belong to create");
+    if (revokes != (request->id_text != NULL))
+        return error_set(err, ST_USAGE, NULL,
+                         revokes ? "say which token: revoke ID" : "only revoke takes an ID");
+    if (creates)
+        return create_token(request, arena, err);
+    return revokes ? revoke_token(request, arena, err) : list_tokens(request, arena, err);
+}
+
+static enum status create_token(const struct request *request, struct arena *arena,
+                                struct error *err)
+{
+    struct create_token create = {.ttl_days = {request->has_ttl, request->ttl_days}};
+    enum status status;
+
+    if (request->role == NULL || request->name == NULL)
+        return error_set(err, ST_USAGE, NULL, "create needs --role and --name");
+    if (!role_parse(str_from_cstr(request->role), &create.role) || create.role == ROLE_AGENT)
+        return error_set(err, ST_USAGE, "role",
+                         "--role is submitter, reviewer, operator, admin or agent-registration");
+    create.name = str_from_cstr(request->name);
+    status = files_make_parent(request->db, err);
+    if (status == ST_OK)
+        status = write_store(request, arena, verb_create_token, &create, err);
+    if (status == ST_OK && (printf("%s\n", create.text) < 0 || fflush(stdout) != 0))
+        status = error_set(err, ST_IO, NULL, "cannot write to stdout");
+    return status;
+}
+
+/* One line each: id, role, name, created, expires, revoked, last use; "-" for never. */
+static enum status list_tokens(const struct request *request, struct arena *arena,
+                               struct error *err)
+{
+    struct store_reader *reader = NULL;
+    struct token_record *rows = NULL;
+    size_t count = 0;
+    enum status status = store_reader_open(request->db, &reader, err);
+
+    if (status == ST_OK)
+        status = store_list_tokens(reader, arena, &rows, &count, err);
+    if (status == ST_OK)
+        (void)printf("id\trole\tname\tcreated\texpires\trevoked\tused\n");
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        (void)printf("%" PRId64 "\t%s\t%s", rows[i].id, role_name(rows[i].role), rows[i].name);
+        print_time((struct opt_i64){true, rows[i].created_ms});
+        print_time(rows[i].expires_ms);
+        print_time(rows[i].revoked_ms);
+        print_time(rows[i].used_ms);
+        (void)putchar('\n');
+    }
+    if (status == ST_OK && fflush(stdout) != 0)
+        status = error_set(err, ST_IO, NULL, "cannot write to stdout");
+    store_reader_close(reader);
+    return status;
+}
+
+static enum status revoke_token(const struct request *request, struct arena *arena,
+                                struct error *err)
+{
+    struct revoke_token revoke = {0};
+    struct store_reader *reader = NULL;
+    enum status status;
+
+    if (!str_parse_i64(str_from_cstr(request->id_text), &revoke.id) || revoke.id < 1)
+        return error_set(err, ST_USAGE, "id",
+                         "an ID is a number: the part of the token before its secret, or of list");
+    status = store_reader_open(request->db, &reader, err); /* never makes a database for this */
+    store_reader_close(reader);
+    return status == ST_OK ? write_store(request, arena, verb_revoke_token, &revoke, err) : status;
+}
+
+static enum status write_store(const struct request *request, struct arena *arena,
+                               enum status (*verb)(struct db *, struct arena *, void *,
+                                                   struct error *),
+                               void *args, struct error *err)
+{
+    struct task_table *tasks = NULL;
+    struct store *store = NULL;
+    enum status status = task_table_create(&tasks, err);
+
+    if (status == ST_OK) {
+        const struct store_options options = {.path = request->db, .tasks = tasks};
+
+        status = store_open(&options, &store, err);
+    }
+    if (status == ST_OK)
+        status = store_run_verb(store, verb, args, arena, err);
+    store_close(store);
+    task_table_destroy(tasks);
+    return status;
+}
+
+static void print_time(struct opt_i64 time_ms)
+{
+    char text[CLOCK_TEXT_BYTES] = "-";
+
+    if (time_ms.has)
+        clock_format_utc(time_ms.value, text);
+    (void)printf("\t%s", text);
+}
