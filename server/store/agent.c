@@ -111,7 +111,7 @@ static enum status repeat_claim(struct db *db, struct arena *arena, struct claim
 {
     struct query_run run = query_begin(db, STMT_FIND_CLAIM, arena);
     struct lease *lease = &claim->lease;
-    struct attempt attempt;
+    struct attempt attempt = {0};
     enum status status;
 
     query_bind_i64(&run, claim->agent_id);

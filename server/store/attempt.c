@@ -85,7 +85,7 @@ enum status db_renew_attempt(struct db *db, int64_t agent_id, const struct attem
 enum status verb_heartbeat(struct db *db, struct arena *arena, void *args, struct error *err)
 {
     struct attempt_heartbeat *beat = args;
-    struct attempt attempt;
+    struct attempt attempt = {0};
     const char *phase = arena_copy(arena, beat->phase);
     enum status status = db_find_attempt(db, arena, beat->agent_id, beat->fence, &attempt, err);
 
@@ -106,7 +106,7 @@ enum status verb_heartbeat(struct db *db, struct arena *arena, void *args, struc
 enum status verb_release(struct db *db, struct arena *arena, void *args, struct error *err)
 {
     struct release *release = args;
-    struct attempt attempt;
+    struct attempt attempt = {0};
     struct query_run run;
     bool entry_ended;
     enum status status =

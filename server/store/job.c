@@ -45,7 +45,7 @@ enum status verb_create_jobs(struct db *db, struct arena *arena, void *args, str
 enum status verb_cancel_job(struct db *db, struct arena *arena, void *args, struct error *err)
 {
     const struct cancel_job *cancel = args;
-    struct job_row job;
+    struct job_row job = {0};
     struct query_run run;
     bool entry_ended;
     enum status status = find_job(db, arena, cancel->job_id, &job, err);

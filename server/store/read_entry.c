@@ -100,7 +100,7 @@ enum status store_get_submission(struct store_reader *reader, struct arena *aren
                                  struct submission_record *submission, struct error *err)
 {
     struct query_run run = query_begin(&reader->db, STMT_GET_SUBMISSION, arena);
-    struct submission_files files;
+    struct submission_files files = {0};
     char hex[SHA256_HEX_BYTES];
     enum status status;
 

@@ -37,7 +37,7 @@ enum status verb_finish(struct db *db, struct arena *arena, void *args, struct e
     struct finish *finish = args;
     unsigned char digest[SHA256_BYTES];
     const char *text, *detail, *job_state = "done";
-    struct attempt attempt;
+    struct attempt attempt = {0};
     struct query_run run;
     bool reached;
     enum status status = db_find_attempt(db, arena, finish->agent_id, finish->fence, &attempt, err);
