@@ -117,6 +117,9 @@ INSERT INTO submission (task, name, source, entry_bytes, progress_bytes, content
                         since_ms, received_ms, claimed_date, token_id)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
 
+-- name: get_submission_next write
+SELECT next FROM submission_state WHERE name = ?1;
+
 -- name: insert_submission_event write
 INSERT INTO submission_event (submission_id, at_ms, token_id, from_state, to_state, reason)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6);

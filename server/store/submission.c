@@ -26,6 +26,8 @@ static enum status find_content(struct db *db, const unsigned char digest[SHA256
 static enum status find_name(struct db *db, const char *task, struct str name,
                              struct opt_i64 *entry_id, struct opt_i64 *submission_id,
                              struct error *err);
+static enum status get_next(struct db *db, struct arena *arena, const char *state,
+                            const char **next, struct error *err);
 static enum status insert_all(struct db *db, struct intake_row *row, struct error *err);
 static enum status insert_submission(struct db *db, struct intake_row *row, struct error *err);
 static enum status insert_audit(struct db *db, const struct intake_row *row, struct error *err);
@@ -44,7 +46,6 @@ enum status verb_submit(struct db *db, struct arena *arena, void *args, struct e
     char date[CLOCK_TEXT_BYTES];
     enum status status;
 
-    (void)arena;
     hash_content(entry, &submit->files, digest);
     status = find_content(db, digest, &same, err);
     if (status != ST_OK)
@@ -77,7 +78,10 @@ enum status verb_submit(struct db *db, struct arena *arena, void *args, struct e
     submit->submission_id = row.submission_id;
     submit->entry_id = row.entry_id;
     submit->run_id = row.run_id;
-    return status;
+    submit->state = row.state;
+    submit->reason = row.reason;
+    submit->since_ms = db->now_ms;
+    return status == ST_OK ? get_next(db, arena, row.state, &submit->next, err) : status;
 }
 
 enum status verb_import_entry(struct db *db, struct arena *arena, void *args, struct error *err)
@@ -164,6 +168,23 @@ static enum status find_name(struct db *db, const char *task, struct str name,
     } else if (status != ST_NOT_FOUND) {
         return status;
     }
+    return query_end(&run, err);
+}
+
+static enum status get_next(struct db *db, struct arena *arena, const char *state,
+                            const char **next, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_GET_SUBMISSION_NEXT, arena);
+    enum status status;
+
+    query_bind_text(&run, state);
+    status = query_row(&run, err);
+    if (status == ST_NOT_FOUND)
+        run.rc = SQLITE_CORRUPT; /* a foreign key names the state */
+    else if (status == ST_OK)
+        *next = query_text(&run);
+    else
+        return status;
     return query_end(&run, err);
 }
 

@@ -54,8 +54,10 @@ struct submit {
     const struct new_entry *entry;
     struct submission_files files;
     int64_t token_id;
-    int64_t submission_id, entry_id; /* out */
-    struct opt_i64 run_id;           /* out */
+    int64_t submission_id, entry_id;   /* out, as the rest */
+    const char *state, *reason, *next; /* next: what happens next, for people */
+    int64_t since_ms;
+    struct opt_i64 run_id;
     struct opt_i64 other_id; /* out on ST_CONFLICT: the submission that is there, if it is one */
 };
 enum status verb_submit(struct db *db, struct arena *arena, void *args, struct error *err);
