@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""tests/e2e/test_dawnbench.py: DAWNBench through the commands `import`, `board` and `check`, as TAP.
+
+The history in schema/history is imported into a new database; every board must equal the expected one in TSV, CSV
+and JSON, also as of two earlier days; every broken file must get its verdict, code and line; the warnings of all
+entries must be the expected ones. DAYBREAKD names the program (default build/daybreakd).
+"""
+import csv
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import dawnbench as dawn  # noqa: E402
+
+PROGRAM = os.path.abspath(os.environ.get("DAYBREAKD", os.path.join(dawn.ROOT, "build", "daybreakd")))
+tap = dawn.Tap()
+
+
+def run(*arguments, db=None, cwd=None):
+    environment = dict(os.environ)
+    environment.pop("DAYBREAK_DB", None)
+    if db is not None:
+        environment["DAYBREAK_DB"] = db
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, env=environment, cwd=cwd, timeout=120,
+                          check=False)
+    return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+
+
+def findings(text):
+    rows = []
+    for line in text.splitlines():
+        place, severity, code, field, detail, hint = line.split("\t")
+        path, _, number = place.rpartition(":")
+        rows.append({"path": path, "line": int(number), "severity": severity, "code": code, "field": field,
+                     "detail": detail, "hint": hint})
+    return rows
+
+
+def test_boards(db):
+    for task, by, as_of, rows in dawn.boards():
+        more = [] if as_of is None else ["--as-of", as_of]
+        name = f"{task} by {by}" + (f" as of {as_of}" if as_of else "")
+        code, out, err = run("board", task, "--by", by, "--format", "tsv", *more, db=db)
+        tap.check(f"{name}: TSV", dawn.compare(rows, dawn.from_tsv(out)) if code == 0 else [err])
+        header = out.split("\n", 1)[0].split("\t")
+        wanted = ["rank", "file", "model", "author", "hardware", "framework"] + \
+            (["seconds", "cost", "epoch", "date"] if task.endswith("train") else ["ms", "cost", "accuracy", "date"])
+        tap.check(f"{name}: the columns are DAWNBench's", header == wanted)
+        code, out, err = run("board", task, "--by", by, "--format", "json", *more, db=db)
+        board = json.loads(out) if code == 0 else {}
+        tap.check(f"{name}: JSON", dawn.compare(rows, dawn.from_items(board["items"], task)) if board else [err])
+        tap.check(f"{name}: JSON's members", board.get("task") == task and board.get("by") == by and
+                  board.get("as_of") == as_of and all(item["tier"] == "reported" and item["tied"] is False
+                                                      for item in board["items"]))
+        code, out, err = run("board", task, "--by", by, "--format", "csv", *more, db=db)
+        items = list(csv.DictReader(out.splitlines()))
+        tap.check(f"{name}: CSV", dawn.compare(rows, dawn.from_items(items, task)) if code == 0 else [err])
+
+
+def test_board_usage(db):
+    for arguments in (["cifar10-inference", "--by", "cost"], ["cifar10-train", "--by", "latency"],
+                      ["cifar10-train", "--by", "speed"], ["nothing"], [],
+                      ["cifar10-train", "--format", "xml"], ["cifar10-train", "--as-of", "2018-4-1"]):
+        code, out, err = run("board", *arguments, db=db)
+        tap.check("board " + " ".join(arguments) + " is wrong usage", code == 3 and out == "" and err != "")
+    code, out, err = run("board", "cifar10-train", "--by", "energy", db=db)
+    tap.check("energy is not available: no history has a reading", code == 2 and "energy" in err)
+    code, out, err = run("board", "cifar10-train-quick", db=db)
+    tap.check("a board without entries has its header alone", code == 0 and len(out.splitlines()) == 1)
+    code, out, err = run("board", "cifar10-train", "--db", "/nonexistent/x.db")
+    tap.check("a database that is not there is said so", code in (2, 4) and out == "" and err != "")
+    code, out, err = run("board", "cifar10-train", "--by", "cost", "--format", "json", db=db)
+    reasons = {row["name"]: row["reason"] for row in json.loads(out)["not_ranked"]}
+    tap.check("an entry without a price is below the cost board, with the reason",
+              reasons.get("ajay_resnet9_4v100_pytorch") == "no costPerHour was given")
+
+
+def test_broken():
+    worst = {"accept": 0, "accept_with_warning": 1, "reject": 2}
+    for row in dawn.manifest():
+        code, out, err = run("check", "--task", row["task_id"], row["path"])
+        found = findings(out)
+        faults = [] if code == worst[row["expected"]] else [f"exit code {code}: {err}"]
+        if not dawn.has_finding(row, found):
+            faults.append(f"no {row['code']} among {[(f['code'], f['line'], f['field']) for f in found]}")
+        if any(f["path"] != row["path"] or not f["detail"] or not f["hint"] for f in found):
+            faults.append("a finding without path, detail or hint")
+        tap.check(f"broken/{row['file']}: {row['expected']} {row['code']}", faults)
+
+
+def test_warnings():
+    paths = [path for kind in ("json", "tsv") for path in
+             sorted(glob.glob(os.path.join(dawn.HISTORY, "*", "*", "*." + kind)))]
+    wanted = {}
+    with open(os.path.join(dawn.FIXTURES, "expected", "warnings.tsv"), encoding="utf-8") as file:
+        for line in file.read().splitlines()[1:]:
+            entry, codes = line.split("\t")
+            wanted[entry] = set(codes.split())
+    code, out, err = run("check", "--history", *paths)
+    got = {}
+    for finding in findings(out):
+        entry = os.path.relpath(os.path.splitext(finding["path"])[0], dawn.HISTORY)
+        got.setdefault(entry, set()).add(finding["code"])
+    tap.check("the warnings of all entries are the expected ones",
+              [f"{entry}: {got.get(entry)} in place of {wanted.get(entry)}"
+               for entry in sorted(set(wanted) | set(got)) if wanted.get(entry) != got.get(entry)])
+    tap.check("they are warnings and no advice, and the exit code says so",
+              code == 1 and all(f["severity"] == "warning" for f in findings(out)))
+    tap.check("an entry without any is good", run("check", "--history", paths[0])[0] == 0)
+    code, out, err = run("check", *[p for p in paths if "davidcpage" in p])
+    tap.check("as a new submission it gets advice, which changes no verdict",
+              code == 0 and any(f["severity"] == "advice" for f in findings(out)))
+
+
+def test_check_usage(folder):
+    stray = os.path.join(folder, "stray.json")
+    with open(stray, "w", encoding="utf-8") as file:
+        file.write("{}")
+    tap.check("without --task the path must say which", run("check", stray)[0] == 3)
+    tap.check("an unknown task is wrong usage", run("check", "--task", "nothing", stray)[0] == 3)
+    tap.check("no file is wrong usage", run("check", "--task", "cifar10-train")[0] == 3)
+    tap.check("another ending is wrong usage", run("check", "--task", "cifar10-train", folder)[0] == 3)
+    code, out, err = run("check", "--task", "cifar10-train", os.path.join(folder, "no.json"))
+    tap.check("a file that is not there is an error of its own", code in (2, 4) and out == "" and "no.json" in err)
+    tap.check("the worst of several files decides",
+              run("check", "--task", "cifar10-train", stray,
+                  os.path.join(dawn.HISTORY, "CIFAR10", "train", "basenet.tsv"))[0] == 2)
+    tap.check("--help is good", run("check", "--help")[0] == 0)
+
+
+def test_import(folder):
+    tree, db = os.path.join(folder, "tree"), os.path.join(folder, "partly.db")
+    source = os.path.join(dawn.HISTORY, "CIFAR10", "train")
+    target = os.path.join(tree, "CIFAR10", "train")
+    os.makedirs(target)
+    tap.check("a tree without entries takes nothing", run("import", tree, db=db)[0] == 2)
+    for name in ("basenet.json", "basenet.tsv", "diux_cifar_g3.json"):
+        shutil.copy(os.path.join(source, name), target)
+    code, out, err = run("import", tree, db=db)
+    tap.check("an entry without its progress file is refused, the other one taken",
+              code == 1 and "taken=1 known=0 refused=1" in err and
+              any(f["code"] == "missing_file" and f["severity"] == "error" for f in findings(out)))
+    os.remove(os.path.join(target, "diux_cifar_g3.json"))
+    code, out, err = run("import", tree, db=db)
+    tap.check("what is known is left alone", code == 0 and "taken=0 known=1 refused=0" in err)
+    with open(os.path.join(target, "basenet.json"), "a", encoding="utf-8") as file:
+        file.write("{}")
+    code, out, err = run("import", tree, db=os.path.join(folder, "other.db"))
+    tap.check("when all are refused nothing is taken", code == 2 and "taken=0 known=0 refused=1" in err)
+    with open(os.path.join(tree, "facets.tsv"), "w", encoding="utf-8") as file:
+        file.write("entry\tkind\n")
+    tap.check("facets.tsv must have its columns", run("import", tree, db=db)[0] == 2)
+    tap.check("a folder is needed", run("import", db=db)[0] == 3)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        db = os.path.join(folder, "new", "daybreak.db")
+        code, out, err = run("import", dawn.HISTORY, db=db)
+        entries = len(glob.glob(os.path.join(dawn.HISTORY, "*", "*", "*.json")))
+        tap.check("the whole history is taken", code == 0 and f"taken={entries} known=0 refused=0" in err)
+        tap.check("no address is printed", "@example.org" not in out + err)
+        code, out, err = run("import", dawn.HISTORY, db=db)
+        tap.check("a second import leaves all as it is", code == 0 and f"taken=0 known={entries}" in err)
+        test_boards(db)
+        test_board_usage(db)
+        test_broken()
+        test_warnings()
+        test_check_usage(folder)
+        test_import(folder)
+    return tap.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
