@@ -75,7 +75,7 @@ static void unary_keeps_nan(void **state)
     (void)state;
     for (int fn = 0; fn < UNARY_COUNT; fn++) {
         const union op_attr attr = {.unary = {(enum unary_fn)fn}};
-        const struct ref_operand nan = {EACH_FLOAT, 1, {1}, NUMBERS(NAN)};
+        const struct ref_operand nan = {EACH_FLOAT, 1, {1}, NUMBERS(REF_NAN)};
 
         ref_check(OP_UNARY, &attr, &nan, 1, &nan, 1);
     }
@@ -151,9 +151,9 @@ static void binary_of_integers_wraps_and_never_traps(void **state)
 
 static void max_and_min_keep_nan(void **state)
 {
-    const struct ref_operand in[] = {{EACH_FLOAT, 1, {2}, NUMBERS(NAN, 1)},
-                                     {EACH_FLOAT, 1, {2}, NUMBERS(1, NAN)}};
-    const struct ref_operand nan = {EACH_FLOAT, 1, {2}, NUMBERS(NAN, NAN)};
+    const struct ref_operand in[] = {{EACH_FLOAT, 1, {2}, NUMBERS(REF_NAN, 1)},
+                                     {EACH_FLOAT, 1, {2}, NUMBERS(1, REF_NAN)}};
+    const struct ref_operand nan = {EACH_FLOAT, 1, {2}, NUMBERS(REF_NAN, REF_NAN)};
 
     (void)state;
     ref_check(OP_BINARY, &(union op_attr){.binary = {BINARY_MAX}}, in, 2, &nan, 1);
@@ -194,11 +194,11 @@ static void reduce_keeps_dims_and_takes_the_first_maximum(void **state)
 
 static void reduce_lets_nan_win(void **state)
 {
-    const struct ref_operand in = {EACH_FLOAT, 1, {4}, NUMBERS(1, NAN, 5, NAN)};
+    const struct ref_operand in = {EACH_FLOAT, 1, {4}, NUMBERS(1, REF_NAN, 5, REF_NAN)};
 
     (void)state;
     ref_check(OP_REDUCE, &(union op_attr){.reduce = {REDUCE_MAX, 1}}, &in, 1,
-              &(struct ref_operand){EACH_FLOAT, 1, {1}, NUMBERS(NAN)}, 1);
+              &(struct ref_operand){EACH_FLOAT, 1, {1}, NUMBERS(REF_NAN)}, 1);
     ref_check(OP_REDUCE, &(union op_attr){.reduce = {REDUCE_ARGMAX, 1}}, &in, 1,
               &(struct ref_operand){DT_I32, 1, {1}, NUMBERS(1)}, 1);
 }

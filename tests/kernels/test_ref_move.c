@@ -53,8 +53,8 @@ static void row_read_and_row_write_clamp_the_row(void **state)
 static void convert_rounds_as_the_contract_says(void **state)
 {
     /* bf16 keeps 8 bits: 257 lies between 256 and 258, 259 between 258 and 260: ties go to the even mantissa. */
-    static const double from[] = {257, 259, 258.5, -257, 3e38, INFINITY, NAN, -0.5};
-    static const double to_bf16[] = {256, 260, 258, -256, 0x1.c4p127, INFINITY, NAN, -0.5};
+    static const double from[] = {257, 259, 258.5, -257, 3e38, REF_INF, REF_NAN, -0.5};
+    static const double to_bf16[] = {256, 260, 258, -256, 0x1.c4p127, REF_INF, REF_NAN, -0.5};
     static const double to_i32[] = {257, 259, 258, -257, 2147483647, 2147483647, 0, 0};
     union op_attr attr = {.convert = {.dtype = DT_BF16}};
     const struct ref_operand in = {DT_F32, 1, {8}, from};

@@ -10,6 +10,8 @@
 #include "agent/kernels/ref/ref.h"
 
 #define EACH_FLOAT DT_COUNT
+#define REF_NAN    ((double)NAN) /* clang warns of the float that these are */
+#define REF_INF    ((double)INFINITY)
 
 struct ref_operand {
     enum dtype dtype;
