@@ -21,6 +21,15 @@ struct result {
     const char *epoch_text, *value_text, *cost_per_hour_text;
 };
 
+static enum status hash_finish(const struct finish *finish, struct arena *arena,
+                               unsigned char digest[SHA256_BYTES], struct error *err);
+static enum status check_finish(struct finish *finish, const struct attempt *attempt,
+                                const unsigned char digest[SHA256_BYTES], bool *repeated,
+                                struct error *err);
+static enum status judge_result(struct finish *finish, bool reached, const char **job_state,
+                                struct error *err);
+static enum status close_attempt(struct db *db, const struct finish *finish, int64_t attempt_id,
+                                 const unsigned char digest[SHA256_BYTES], struct error *err);
 static enum status end_run_and_job(struct db *db, const struct run_end *end, struct error *err);
 static enum status list_results(struct db *db, struct arena *arena, int64_t entry_id,
                                 struct result *results, size_t *count, struct error *err);
@@ -30,69 +39,44 @@ static int64_t find_median(const struct result *results, size_t count,
                            const struct result **median);
 static enum status score_entry(struct db *db, const struct run_end *end,
                                const struct result *results, size_t count, struct error *err);
+static const char *miss_reason(const struct result *results, size_t count);
 static bool price_run(int64_t tta_ns, const char *cost_per_hour_text, int64_t *cost_pico);
 
 enum status verb_finish(struct db *db, struct arena *arena, void *args, struct error *err)
 {
     struct finish *finish = args;
     unsigned char digest[SHA256_BYTES];
-    const char *text, *detail, *job_state = "done";
+    const char *job_state, *detail = arena_copy(arena, finish->detail);
     struct attempt attempt = {0};
-    struct query_run run;
-    bool reached;
+    bool repeated = false;
     enum status status = db_find_attempt(db, arena, finish->agent_id, finish->fence, &attempt, err);
 
+    if (status == ST_OK && detail == NULL)
+        status = error_set(err, ST_NO_MEMORY, NULL, "no memory to finish the run");
+    if (status == ST_OK)
+        status = hash_finish(finish, arena, digest, err);
     if (status != ST_OK)
         return status;
-    text = arena_printf(arena, "%" PRId64 "\n%.*s\n%.*s\n%.*s", finish->last_seq,
-                        STR_ARG(finish->result), STR_ARG(finish->detail), STR_ARG(finish->plan));
-    detail = arena_copy(arena, finish->detail);
-    if (text == NULL || detail == NULL)
-        return error_set(err, ST_NO_MEMORY, NULL, "no memory to finish the run");
-    crypto_sha256(str_from_cstr(text), digest);
     finish->run_id = attempt.run_id;
     finish->entry_id = attempt.entry_id;
     finish->run_state = attempt.run_state;
     finish->tta_ns = attempt.tta_ns;
     finish->entry_ended = false;
-    if (attempt.has_finish) {
-        if (memcmp(digest, attempt.finish_sha256, sizeof digest) == 0)
-            return ST_OK; /* the answer was lost on the wire */
-        return error_set_code(err, ST_CONFLICT, "finish-conflict", NULL, NULL,
-                              "this attempt was finished otherwise");
-    }
-    status = db_check_fence(&attempt, err);
+    status = check_finish(finish, &attempt, digest, &repeated, err);
+    if (status != ST_OK || repeated)
+        return status;
+    status = judge_result(finish, attempt.tta_ns.has, &job_state, err);
+    if (status == ST_OK)
+        status = close_attempt(db, finish, attempt.id, digest, err);
     if (status != ST_OK)
         return status;
-    if (finish->last_seq != attempt.last_seq) {
-        finish->expected_seq = attempt.last_seq + 1;
-        return error_set_code(
-            err, ST_CONFLICT, "event-gap", "last_seq", "Send the events that are lacking first.",
-            "last_seq is %" PRId64 ", stored are %" PRId64, finish->last_seq, attempt.last_seq);
-    }
-    reached = attempt.tta_ns.has;
-    if (str_eq(finish->result, STR("reached")) || str_eq(finish->result, STR("missed")))
-        finish->run_state = reached ? "reached" : "missed"; /* counted here, not claimed */
-    else if (str_eq(finish->result, STR("failed")))
-        finish->run_state = job_state = "failed";
-    else if (str_eq(finish->result, STR("cancelled")))
-        finish->run_state = job_state = "cancelled";
-    else
-        return error_set(err, ST_INVALID, "/result",
-                         "a result is reached, missed, failed or cancelled");
-    run = query_begin(db, STMT_FINISH_ATTEMPT, arena);
-    query_bind_i64(&run, attempt.id);
-    query_bind_str(&run, finish->result);
-    query_bind_str(&run, finish->detail);
-    query_bind_str(&run, finish->plan);
-    query_bind_blob(&run, digest, sizeof digest);
-    query_bind_i64(&run, db->now_ms);
-    status = query_done(&run, err);
-    if (status != ST_OK)
-        return status;
-    const struct run_end end = {attempt.job_id, attempt.run_id,    attempt.entry_id,
-                                attempt.task,   finish->run_state, job_state,
-                                detail};
+    const struct run_end end = {.job_id = attempt.job_id,
+                                .run_id = attempt.run_id,
+                                .entry_id = attempt.entry_id,
+                                .task = attempt.task,
+                                .run_state = finish->run_state,
+                                .job_state = job_state,
+                                .reason = detail};
 
     return db_end_run(db, arena, &end, &finish->entry_ended, err);
 }
@@ -118,6 +102,72 @@ enum status db_end_run(struct db *db, struct arena *arena, const struct run_end 
     *entry_ended = true;
     status = score_entry(db, end, results, count, err);
     return status == ST_OK ? db_note_board(db, end->task, end->entry_id, err) : status;
+}
+
+/* What makes a finish the same as another: all that it says. */
+static enum status hash_finish(const struct finish *finish, struct arena *arena,
+                               unsigned char digest[SHA256_BYTES], struct error *err)
+{
+    const char *text =
+        arena_printf(arena, "%" PRId64 "\n%.*s\n%.*s\n%.*s", finish->last_seq,
+                     STR_ARG(finish->result), STR_ARG(finish->detail), STR_ARG(finish->plan));
+
+    if (text == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory to finish the run");
+    crypto_sha256(str_from_cstr(text), digest);
+    return ST_OK;
+}
+
+static enum status check_finish(struct finish *finish, const struct attempt *attempt,
+                                const unsigned char digest[SHA256_BYTES], bool *repeated,
+                                struct error *err)
+{
+    enum status status;
+
+    *repeated = attempt->has_finish && memcmp(digest, attempt->finish_sha256, SHA256_BYTES) == 0;
+    if (*repeated)
+        return ST_OK; /* the answer was lost on the wire */
+    if (attempt->has_finish)
+        return error_set_code(err, ST_CONFLICT, "finish-conflict", NULL, NULL,
+                              "this attempt was finished otherwise");
+    status = db_check_fence(attempt, err);
+    if (status != ST_OK || finish->last_seq == attempt->last_seq)
+        return status;
+    finish->expected_seq = attempt->last_seq + 1;
+    return error_set_code(
+        err, ST_CONFLICT, "event-gap", "last_seq", "Send the events that are lacking first.",
+        "last_seq is %" PRId64 ", stored are %" PRId64, finish->last_seq, attempt->last_seq);
+}
+
+/* Whether the target was reached is counted from the events, not claimed. */
+static enum status judge_result(struct finish *finish, bool reached, const char **job_state,
+                                struct error *err)
+{
+    *job_state = "done";
+    if (str_eq(finish->result, STR("reached")) || str_eq(finish->result, STR("missed")))
+        finish->run_state = reached ? "reached" : "missed";
+    else if (str_eq(finish->result, STR("failed")))
+        finish->run_state = *job_state = "failed";
+    else if (str_eq(finish->result, STR("cancelled")))
+        finish->run_state = *job_state = "cancelled";
+    else
+        return error_set(err, ST_INVALID, "/result",
+                         "a result is reached, missed, failed or cancelled");
+    return ST_OK;
+}
+
+static enum status close_attempt(struct db *db, const struct finish *finish, int64_t attempt_id,
+                                 const unsigned char digest[SHA256_BYTES], struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_FINISH_ATTEMPT, NULL);
+
+    query_bind_i64(&run, attempt_id);
+    query_bind_str(&run, finish->result);
+    query_bind_str(&run, finish->detail);
+    query_bind_str(&run, finish->plan);
+    query_bind_blob(&run, digest, SHA256_BYTES);
+    query_bind_i64(&run, db->now_ms);
+    return query_done(&run, err);
 }
 
 static enum status end_run_and_job(struct db *db, const struct run_end *end, struct error *err)
@@ -218,18 +268,9 @@ static enum status score_entry(struct db *db, const struct run_end *end,
     const struct result none = {0}, *shown = median == NULL ? &none : median;
     char date[CLOCK_TEXT_BYTES];
     struct opt_i64 cost = {0};
-    const char *reason = "";
     struct query_run run;
     enum status status;
 
-    if (median == NULL)
-        reason = count == 1
-                     ? (strcmp(results[0].state, "missed") == 0      ? "the target was not reached"
-                        : strcmp(results[0].state, "cancelled") == 0 ? "its run was cancelled"
-                                                                     : "its run failed")
-                     : "the median of its runs did not reach the target";
-    else if (reviewed)
-        reason = "it waits for a reviewer";
     if (median != NULL && median->agent_id.has) {
         run = query_begin(db, STMT_DESCRIBE_ENTRY, NULL);
         query_bind_i64(&run, end->entry_id);
@@ -244,7 +285,9 @@ static enum status score_entry(struct db *db, const struct run_end *end,
     run = query_begin(db, STMT_SCORE_ENTRY, NULL);
     query_bind_i64(&run, end->entry_id);
     query_bind_text(&run, median == NULL ? "not_eligible" : reviewed ? "in_review" : "accepted");
-    query_bind_text(&run, reason);
+    query_bind_text(&run, median == NULL ? miss_reason(results, count)
+                          : reviewed     ? "it waits for a reviewer"
+                                         : "");
     query_bind_text(&run, date);
     query_bind_opt(&run, (struct opt_i64){accepted, db->now_ms});
     query_bind_i64(&run, median == NULL ? results[0].run_id : median->run_id);
@@ -255,6 +298,15 @@ static enum status score_entry(struct db *db, const struct run_end *end,
     query_bind_opt(&run, shown->views);
     query_bind_opt(&run, cost);
     return query_done(&run, err);
+}
+
+static const char *miss_reason(const struct result *results, size_t count)
+{
+    if (count != 1)
+        return "the median of its runs did not reach the target";
+    if (strcmp(results[0].state, "missed") == 0)
+        return "the target was not reached";
+    return strcmp(results[0].state, "cancelled") == 0 ? "its run was cancelled" : "its run failed";
 }
 
 /* tta [ns] x price [USD/h] in pico-dollars, rounded once, half to even: with price = d 10^-p it is
