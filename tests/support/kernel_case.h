@@ -214,22 +214,38 @@ static inline float *case_run_magnitude(struct kernel_case *c)
     return magnitude;
 }
 
-/* Checks result 0 of a sum of `terms` products each, |got - want| <= terms u sum|ab| + half an ulp, where the
- * reference summed in double and rounded once. */
-static inline bool case_sums_agree(const struct kernel_case *c, const float *magnitude,
-                                   double terms)
+/* bound[i] = terms u magnitude[i] + u |want[i]|, of a sum of `terms` products whose every product and sum is rounded
+ * once, against a reference that sums in double and rounds once. The caller frees it. */
+static inline double *case_sum_bound(const struct kernel_case *c, double terms,
+                                     const float *magnitude)
 {
-    const float *got = (const float *)(const void *)c->out[0];
+    const int64_t count = tensor_count(&c->out_tensor[0]);
     const float *want = (const float *)(const void *)c->want[0];
+    double *bound = malloc((size_t)count * sizeof *bound);
 
-    for (int64_t i = 0, count = tensor_count(&c->out_tensor[0]); i < count; i++) {
+    if (bound == NULL)
+        abort();
+    for (int64_t i = 0; i < count; i++)
+        bound[i] = UNIT_ROUNDOFF * (terms * (double)magnitude[i] + fabs((double)want[i]));
+    return bound;
+}
+
+/* Result `out` against the reference's: |got - want| <= bound[i]; bound NULL: equal bytes. */
+static inline bool case_result_agrees(const struct kernel_case *c, int out, const double *bound)
+{
+    const float *got = (const float *)(const void *)c->out[out];
+    const float *want = (const float *)(const void *)c->want[out];
+    const struct tensor *t = &c->out_tensor[out];
+
+    if (bound == NULL)
+        return memcmp(c->out[out], c->want[out], (size_t)tensor_bytes(t)) == 0;
+    for (int64_t i = 0, count = tensor_count(t); i < count; i++) {
         const double off = fabs((double)got[i] - (double)want[i]);
-        const double bound =
-            terms * UNIT_ROUNDOFF * (double)magnitude[i] + UNIT_ROUNDOFF * fabs((double)want[i]);
 
-        if (!(off <= bound)) { /* a NaN fails */
-            print_error("element %lld: got %.9g, want %.9g, bound %.3g\n", (long long)i,
-                        (double)got[i], (double)want[i], bound);
+        if (!(off <= bound[i]) && !(isnan(got[i]) && isnan(want[i])) &&
+            !(isinf(got[i]) && got[i] == want[i])) {
+            print_error("result %d element %lld: got %.9g, want %.9g, bound %.3g\n", out,
+                        (long long)i, (double)got[i], (double)want[i], bound[i]);
             return false;
         }
     }
@@ -258,6 +274,42 @@ static inline size_t case_kernels_of(enum op_kind kind, const struct kernel *ker
         }
     }
     return count;
+}
+
+/* Runs every kernel of the op that this host can run, items forwards and backwards, on poisoned results: within the
+ * bounds, no byte outside, equal bits both times. case_run_reference() has run. Fails the test, or skips it when this
+ * host lacks all of them. */
+static inline void case_check_kernels(struct kernel_case *c, const double *const bound[OP_OUT_MAX])
+{
+    const struct kernel *kernels[8];
+    size_t lacking;
+    const size_t count = case_kernels_of(c->op.kind, kernels, &lacking);
+    unsigned char *forwards[OP_OUT_MAX];
+
+    if (count == 0 && lacking > 0)
+        skip();
+    for (size_t k = 0; k < count; k++) {
+        if (!case_accept(c, kernels[k]))
+            fail_msg("%s refuses: %s", kernels[k]->name, c->why);
+        case_poison_results(c);
+        if (!case_run_into(c, kernels[k], c->out, false))
+            fail_msg("%s writes outside", kernels[k]->name);
+        for (int i = 0; i < c->out_count; i++) {
+            const size_t bytes = (size_t)tensor_bytes(&c->out_tensor[i]);
+
+            if (!case_result_agrees(c, i, bound[i]))
+                fail_msg("%s is off", kernels[k]->name);
+            forwards[i] = case_alloc(bytes);
+            memcpy(forwards[i], c->out[i], bytes);
+        }
+        case_poison_results(c);
+        if (!case_run_into(c, kernels[k], c->out, true))
+            fail_msg("%s writes outside", kernels[k]->name);
+        for (int i = 0; i < c->out_count; i++) {
+            assert_memory_equal(forwards[i], c->out[i], (size_t)tensor_bytes(&c->out_tensor[i]));
+            case_free(forwards[i]);
+        }
+    }
 }
 
 #endif

@@ -8,20 +8,44 @@
 
 /* X(object): for each op the best first. */
 #define CPU_KERNEL_LIST(X)           \
+    X(unary_f32_avx512)              \
+    X(unary_f32_avx2)                \
+    X(unary_grad_f32_avx512)         \
+    X(unary_grad_f32_avx2)           \
+    X(binary_f32_avx512)             \
+    X(binary_f32_avx2)               \
+    X(reduce_f32_avx512)             \
+    X(reduce_f32_avx2)               \
+    X(matmul_f32_avx512)             \
+    X(matmul_f32_avx2)               \
     X(conv2d_f32_avx512)             \
     X(conv2d_f32_avx2)               \
     X(conv2d_grad_input_f32_avx512)  \
     X(conv2d_grad_input_f32_avx2)    \
     X(conv2d_grad_weight_f32_avx512) \
     X(conv2d_grad_weight_f32_avx2)   \
+    X(pool_max_f32_avx512)           \
+    X(pool_max_f32_avx2)             \
+    X(pool_max_grad_f32_avx512)      \
+    X(pool_max_grad_f32_avx2)        \
+    X(bn_stats_f32_avx512)           \
+    X(bn_stats_f32_avx2)             \
+    X(bn_apply_f32_avx512)           \
+    X(bn_apply_f32_avx2)             \
+    X(bn_grad_stats_f32_avx512)      \
+    X(bn_grad_stats_f32_avx2)        \
+    X(bn_grad_apply_f32_avx512)      \
+    X(bn_grad_apply_f32_avx2)        \
+    X(sgd_f32_avx512)                \
+    X(sgd_f32_avx2)                  \
     X(augment_f32)
 
 #define KERNEL_DECLARE(name) extern const struct kernel name;
 CPU_KERNEL_LIST(KERNEL_DECLARE)
 #undef KERNEL_DECLARE
 
-/* Bytes of an elementwise item: 30 to 60 us of one core, and within L2. */
-#define CPU_ITEM_BYTES 262144
+/* Elements of an elementwise item: 256 KiB of each operand, 30 to 60 us of one core. */
+#define CPU_ITEM_ELEMENTS INT64_C(65536)
 
 static inline int64_t cpu_divide_up(int64_t a, int64_t b)
 {

@@ -1,0 +1,83 @@
+/* agent/kernels/cpu/unary.c: unary and unary_grad, F32, in equal spans of elements. Bound by memory. The gradient reads
+ * x, never y. Functions without a vector form are refused: their reference serves the few small uses they have. */
+#include <stdio.h>
+
+#include "agent/kernels/cpu/table_internal.h"
+
+static int64_t span_items(const struct kernel_args *args)
+{
+    return cpu_divide_up(tensor_count(args->out_tensor[0]), CPU_ITEM_ELEMENTS);
+}
+
+static int64_t span_length(const struct kernel_args *args, int64_t first)
+{
+    const int64_t left = tensor_count(args->out_tensor[0]) - first;
+
+    return left < CPU_ITEM_ELEMENTS ? left : CPU_ITEM_ELEMENTS;
+}
+
+static bool has_function(bool has, enum unary_fn fn, char why[KERNEL_WHY_BYTES])
+{
+    if (!has)
+        (void)snprintf(why, KERNEL_WHY_BYTES, "no vector %s", unary_name(fn));
+    return has;
+}
+
+static bool unary_accept(const struct kernel_query *query, const struct micro *micro,
+                         struct fit *fit, char why[KERNEL_WHY_BYTES])
+{
+    const enum unary_fn fn = query->op->attr.unary.fn;
+
+    fit->inplace_mask = 1u << 0;
+    return cpu_accept_f32(query, why) && has_function(micro->unary(fn, 0, NULL, NULL), fn, why);
+}
+
+static int64_t unary_items(const struct kernel_args *args, const struct micro *micro, int phase)
+{
+    (void)micro;
+    (void)phase;
+    return span_items(args);
+}
+
+static void unary_work(const struct kernel_args *args, const struct micro *micro, int phase,
+                       int64_t item)
+{
+    const int64_t first = item * CPU_ITEM_ELEMENTS;
+
+    (void)phase;
+    (void)micro->unary(args->op->attr.unary.fn, span_length(args, first),
+                       (const float *)args->in[0] + first, (float *)args->out[0] + first);
+}
+
+static bool unary_grad_accept(const struct kernel_query *query, const struct micro *micro,
+                              struct fit *fit, char why[KERNEL_WHY_BYTES])
+{
+    const enum unary_fn fn = query->op->attr.unary.fn;
+
+    fit->unread_mask = 1u << 2;
+    fit->inplace_mask = 1u << 0 | 1u << 1;
+    return cpu_accept_f32(query, why) &&
+           has_function(micro->unary_grad(fn, 0, NULL, NULL, NULL), fn, why);
+}
+
+static int64_t unary_grad_items(const struct kernel_args *args, const struct micro *micro,
+                                int phase)
+{
+    (void)micro;
+    (void)phase;
+    return span_items(args);
+}
+
+static void unary_grad_work(const struct kernel_args *args, const struct micro *micro, int phase,
+                            int64_t item)
+{
+    const int64_t first = item * CPU_ITEM_ELEMENTS;
+
+    (void)phase;
+    (void)micro->unary_grad(args->op->attr.unary.fn, span_length(args, first),
+                            (const float *)args->in[0] + first, (const float *)args->in[1] + first,
+                            (float *)args->out[0] + first);
+}
+
+DEFINE_MICRO_KERNELS(unary, unary, OP_UNARY, NULL);
+DEFINE_MICRO_KERNELS(unary_grad, unary_grad, OP_UNARY_GRAD, NULL);
