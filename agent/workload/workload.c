@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/workload/cifar10.h"
 #include "agent/workload/synthetic.h"
 
-static const struct workload_ops *const workloads[] = {&workload_synthetic};
+static const struct workload_ops *const workloads[] = {&workload_cifar10, &workload_cifar10_tiny,
+                                                       &workload_synthetic};
 
 static bool is_shown(const struct workload_ops *ops)
 {

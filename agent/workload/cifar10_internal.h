@@ -1,0 +1,76 @@
+/* agent/workload/cifar10_internal.h: what the files of the workload cifar10 share; also open to its tests and to the
+ * profiler. Ownership and threads as workload.h says. */
+#ifndef DAYBREAK_AGENT_WORKLOAD_CIFAR10_INTERNAL_H
+#define DAYBREAK_AGENT_WORKLOAD_CIFAR10_INTERNAL_H
+
+#include "agent/data/cifar10.h"
+#include "agent/graph/graph.h"
+#include "agent/graph/session.h"
+#include "agent/workload/recipe.h"
+#include "agent/workload/workload.h"
+
+#define LOG_COLUMNS        2 /* of the table `log`: mean loss of the batch, correct answers in it */
+#define CIFAR10_PARAMS_MAX 32
+
+extern const double cifar10_mean[3], cifar10_deviation[3]; /* of u / 255 */
+
+enum cifar10_program {
+    PROGRAM_TRAIN,
+    PROGRAM_TRAIN_FROZEN, /* the whitening bias stands still, so its convolution has no backward pass */
+    PROGRAM_LOOKAHEAD,
+    PROGRAM_EVALUATE,      /* the recipe's views after an epoch */
+    PROGRAM_EVALUATE_LAST, /* those at its end */
+    PROGRAM_COUNT
+};
+
+/* Sizes that the graphs are built for. */
+struct cifar10_shape {
+    int64_t train_count, test_count, batch, eval_batch;
+    int64_t steps_per_epoch, total_steps; /* of the schedule */
+};
+
+struct cifar10_vars { /* that no layer declares */
+    struct var *train_images, *train_labels, *test_images, *test_labels;
+    struct var *hyper, *log, *step, *seed;
+};
+
+struct cifar10_state {
+    const struct cifar10_recipe *recipe;
+    struct cifar10_shape shape;
+    int64_t step_limit; /* where training ends: total_steps, or --max-epochs before */
+    double end_epoch;   /* how that point is called */
+    struct cifar10_options data;
+    char data_dir[4096];
+    char data_digest[SHA256_HEX_BYTES];
+    char plan_digest[SHA256_HEX_BYTES];
+    struct backend *backend;
+    struct store *store;
+    struct session *session;
+    struct cifar10_vars vars;
+    size_t programs[PROGRAM_COUNT];
+    uint32_t seed;
+    int64_t step;        /* taken */
+    int64_t logged_step; /* the last one whose loss was reported */
+    float *log;          /* [total_steps][LOG_COLUMNS], as last read */
+    bool started;
+};
+
+/* cifar10_graph.c: declares the variables and builds one program; the caller finishes and destroys the graph. */
+void cifar10_declare(struct cifar10_state *state);
+struct graph *cifar10_build(struct cifar10_state *state, enum cifar10_program program);
+
+/* cifar10_init.c: first values of every variable from the seed; `set` is the data that were read. */
+void cifar10_init(struct cifar10_state *state, const struct cifar10 *set);
+
+/* The loss of each step so far, as the device has logged it: float[step][LOG_COLUMNS]. */
+const float *cifar10_read_log(struct cifar10_state *state);
+/* Seconds of each group of a program over `runs` runs, one line a group, slowest first, to `out`. The state's
+ * training goes on by as many steps. */
+enum status cifar10_print_profile(struct cifar10_state *state, enum cifar10_program program,
+                                  int runs, FILE *out, struct error *err);
+/* What one evaluation counts, by its program. */
+enum status cifar10_count_correct(struct cifar10_state *state, enum cifar10_program program,
+                                  const struct workload_control *control, int64_t *correct,
+                                  struct error *err);
+
+#endif

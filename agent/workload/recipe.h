@@ -1,0 +1,66 @@
+/* agent/workload/recipe.h: how the workload cifar10 is trained, as plain data, and the schedules that follow from it.
+ * All hyper-parameters are here. Source of the 94 % recipe: K. Jordan, "94% on CIFAR-10 in 3.29 seconds on a single
+ * GPU", arXiv 2404.00498, section 3 and listing 4 (airbench94); the others are the same at other sizes.
+ * Ownership: constant tables. Threads: pure, any thread. */
+#ifndef DAYBREAK_AGENT_WORKLOAD_RECIPE_H
+#define DAYBREAK_AGENT_WORKLOAD_RECIPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CIFAR10_GROUPS 3 /* of convolutions */
+
+struct cifar10_recipe {
+    const char *name, *model;
+    int64_t widths[CIFAR10_GROUPS]; /* channels of the groups */
+    double epochs;
+    int64_t batch;
+
+    double lr;           /* per 1024 examples, with momentum divided out: see recipe_fill_hyper() */
+    double momentum;     /* Nesterov */
+    double weight_decay; /* per 1024 examples, decoupled from the rate */
+    double bias_scaler;  /* of the rate of batch-norm biases */
+    double lr_start, lr_peak,
+        lr_end; /* triangle: factor at the start, place of the top, factor at the end */
+    double label_smoothing;
+    int64_t whiten_bias_epochs; /* the whitening layer's bias learns that long */
+
+    int64_t whiten_images; /* the covariance is taken over so many of the first */
+    double whiten_eps;
+    double norm_eps, norm_momentum; /* PyTorch's sense: weight of the new value */
+    double logit_scale;
+    int64_t translate; /* pixels, reflected */
+
+    int64_t lookahead_every; /* steps */
+    double lookahead_base;   /* weight of the average at the end, before the last call */
+    double lookahead_power;  /* of the share of steps done */
+
+    int64_t eval_batch;
+    int64_t views, views_last; /* test-time views after an epoch, and at the recipe's end: 1 or 6 */
+
+    int64_t image_limit; /* 0: none. Of the recipe for tests */
+    bool verify_data;    /* the official files alone */
+};
+
+/* NULL: unknown. */
+const struct cifar10_recipe *recipe_find(const char *name);
+
+/* Columns of the table `hyper`, row s for step s (from 1); row 0 is not read. */
+enum hyper_column {
+    HYPER_LR_NORM, /* batch-norm biases */
+    HYPER_LR,
+    HYPER_DECAY_NORM, /* coupled, as sgd wants it: divided by the group's base rate */
+    HYPER_DECAY,
+    HYPER_MOMENTUM,
+    HYPER_LOOKAHEAD, /* weight of the average in a lookahead after this step */
+    HYPER_COLUMNS
+};
+
+int64_t recipe_steps_per_epoch(int64_t images, int64_t batch); /* the rest is dropped */
+int64_t recipe_total_steps(const struct cifar10_recipe *recipe, int64_t steps_per_epoch,
+                           double epochs);
+/* out[total + 1][HYPER_COLUMNS], computed in double. */
+void recipe_fill_hyper(const struct cifar10_recipe *recipe, int64_t batch, int64_t total,
+                       float *out);
+
+#endif
