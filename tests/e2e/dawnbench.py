@@ -56,11 +56,11 @@ def boards():
 
 
 def near(want, got):
-    """Within 1e-6 relative or 1e-6 of the unit's last place shown, whichever is larger; both empty is equal."""
+    """Within 1e-6, and of its own size for what is smaller than that; empty equals empty."""
     if want == "" or got in ("", None):
         return want == "" and got in ("", None)
     want, got = float(want), float(got)
-    return abs(want - got) <= 1e-6 * max(1e-6 if want < 1e-3 else 1.0, abs(want))
+    return abs(want - got) <= (1e-6 if abs(want) >= 1e-3 else 1e-6 * abs(want))
 
 
 def compare(rows, got):
