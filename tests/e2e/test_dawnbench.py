@@ -9,6 +9,7 @@ import csv
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -117,6 +118,53 @@ def test_warnings():
               code == 0 and any(f["severity"] == "advice" for f in findings(out)))
 
 
+def schema_faults(schema, value, root):
+    """The part of JSON Schema that schema/entry.schema.json uses: a list of faults."""
+    if "$ref" in schema:
+        return schema_faults(root["$defs"][schema["$ref"].rsplit("/", 1)[1]], value, root)
+    kinds = {"object": dict, "string": str, "boolean": bool, "number": (int, float), "null": type(None)}
+    wanted = schema.get("type", [])
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    faults = []
+    if wanted and not any(isinstance(value, kinds[kind]) and not (kind == "number" and isinstance(value, bool))
+                          for kind in wanted):
+        return [f"{value!r} is none of {wanted}"]
+    if "const" in schema and value != schema["const"]:
+        faults.append(f"{value!r} is not {schema['const']!r}")
+    if isinstance(value, str):
+        if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)) or \
+                re.search(schema.get("pattern", ""), value) is None:
+            faults.append(f"{value!r} has not the length or the form")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        if value <= schema.get("exclusiveMinimum", value - 1) or value < schema.get("minimum", value) or \
+                value > schema.get("maximum", value):
+            faults.append(f"{value!r} is out of range")
+    elif isinstance(value, dict):
+        faults += [f"{key} is missing" for key in schema.get("required", []) if key not in value]
+        for key, part in schema.get("properties", {}).items():
+            faults += [f"{key}: {fault}" for fault in schema_faults(part, value[key], root)] if key in value else []
+    for word, counts in (("oneOf", (1,)), ("anyOf", range(1, 100))):
+        parts = schema.get(word, [])
+        if parts and sum(not schema_faults(part, value, root) for part in parts) not in counts:
+            faults.append(f"fits {word} wrongly")
+    if "not" in schema and not schema_faults(schema["not"], value, root):
+        faults.append("fits what it must not")
+    return faults
+
+
+def test_schema():
+    with open(os.path.join(dawn.ROOT, "schema", "entry.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    faults = []
+    for path in sorted(glob.glob(os.path.join(dawn.HISTORY, "*", "*", "*.json"))):
+        with open(path, encoding="utf-8-sig") as file:
+            faults += [f"{path}: {fault}" for fault in schema_faults(schema, json.load(file), schema)]
+    tap.check("every real entry fits entry.schema.json", faults)
+    for name in ("version_v0.1_cost_NA", "cost_per_hour_string"):
+        with open(os.path.join(dawn.FIXTURES, "broken", name + ".json"), encoding="utf-8-sig") as file:
+            tap.check(f"broken/{name}.json does not", schema_faults(schema, json.load(file), schema) != [])
+
+
 def test_check_usage(folder):
     stray = os.path.join(folder, "stray.json")
     with open(stray, "w", encoding="utf-8") as file:
@@ -171,6 +219,7 @@ def main():
         test_board_usage(db)
         test_broken()
         test_warnings()
+        test_schema()
         test_check_usage(folder)
         test_import(folder)
     return tap.finish()
