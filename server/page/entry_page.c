@@ -10,8 +10,7 @@
 
 #define FACTS_MAX      24
 #define MISC_MAX       64
-#define MISC_BYTES_MAX 2048 /* of one value */
-#define MISC_CUT_BYTES 400  /* shown of it */
+#define MISC_CUT_BYTES 400 /* shown of one value */
 
 static void fill_places(struct arena *arena, const struct entry_page *data,
                         struct entry_view *view);
@@ -123,7 +122,7 @@ static void fill_facts(struct arena *arena, const struct entry_page *data, struc
         add_fact(facts, &count, "Price per hour",
                  format_text(arena, "$%s", entry->cost_per_hour_text));
     if (entry->accuracy_text != NULL)
-        add_fact(facts, &count, data->task->metric_title,
+        add_fact(facts, &count, format_metric_title(arena, data->task).data,
                  format_metric_text(arena, data->task, entry->accuracy_text));
     if (entry->epoch_text != NULL)
         add_fact(facts, &count, "Epoch at the crossing", format_label(arena, entry->epoch_text));
@@ -142,26 +141,32 @@ static void fill_facts(struct arena *arena, const struct entry_page *data, struc
     view->facts_count = count;
 }
 
-/* A value of misc as text: a string as it is, anything else as JSON, cut when it is long. */
-static struct str misc_text(struct arena *arena, const json_t *value)
+/* A value of misc as text: a string as it is, anything else as it was written; cut when it is long. */
+static struct str misc_text(struct arena *arena, const struct json_doc *doc, const char *key,
+                            const json_t *value)
 {
-    struct buf text;
+    const struct json_place *place;
+    struct buf pointer;
     struct str whole;
     size_t cut;
 
-    buf_init(&text, MISC_BYTES_MAX);
-    if (json_is_string(value))
-        buf_append(&text, (struct str){json_string_value(value), json_string_length(value)});
-    else if (json_write(value, &text, NULL) != ST_OK)
-        text.failed = true;
-    if (text.failed) {
-        buf_fini(&text);
-        return STR("(long: see the file)");
+    buf_init(&pointer, JSON_POINTER_BYTES_MAX);
+    buf_append_char(&pointer, '/');
+    for (const char *at = key; *at != '\0'; at++) {
+        if (*at == '~' || *at == '/')
+            buf_append_cstr(&pointer, *at == '~' ? "~0" : "~1");
+        else
+            buf_append_char(&pointer, *at);
     }
-    whole = str_from_cstr(arena_copy(arena, buf_str(&text)));
-    buf_fini(&text);
+    place = pointer.failed ? NULL : json_doc_find(doc, pointer.data);
+    buf_fini(&pointer);
+    if (json_is_string(value))
+        whole = (struct str){json_string_value(value), json_string_length(value)};
+    else
+        whole = place == NULL ? STR("(see the file)") : place->raw;
     cut = str_utf8_cut(whole, MISC_CUT_BYTES);
-    return cut < whole.len ? format_text(arena, "%.*s…", (int)cut, whole.data) : whole;
+    return str_from_cstr(
+        arena_printf(arena, cut < whole.len ? "%.*s\u2026" : "%.*s", (int)cut, whole.data));
 }
 
 static void fill_misc(struct arena *arena, const struct entry_page *data, struct entry_view *view)
@@ -179,7 +184,7 @@ static void fill_misc(struct arena *arena, const struct entry_page *data, struct
         if (view->misc_count == MISC_MAX)
             break;
         facts[view->misc_count].term = str_from_cstr(arena_copy(arena, str_from_cstr(key)));
-        facts[view->misc_count++].value = misc_text(arena, value);
+        facts[view->misc_count++].value = misc_text(arena, &doc, key, value);
     }
     json_doc_fini(&doc);
     view->misc = facts;
@@ -201,7 +206,7 @@ static void fill_files(struct arena *arena, const struct entry_page *data, struc
         render_append_url(&address, view->name);
         buf_appendf(&address, ".%s", endings[i]);
         files[view->files_count++] = (struct link_view){
-            .label = format_text(arena, "%s.%s", data->entry->name, endings[i]),
+            .label = format_text(arena, ".%s as sent", endings[i]),
             .href = str_from_cstr(address.failed ? NULL : arena_copy(arena, buf_str(&address))),
         };
         buf_fini(&address);

@@ -149,6 +149,15 @@ struct str format_goal(struct arena *arena, const struct task *task)
                             : format_text(arena, "%s %.*s", task->metric_title, STR_ARG(target));
 }
 
+struct str format_metric_title(struct arena *arena, const struct task *task)
+{
+    const char first = task->metric_title[0];
+
+    return first >= 'a' && first <= 'z'
+               ? format_text(arena, "%c%s", first - 'a' + 'A', task->metric_title + 1)
+               : str_from_cstr(task->metric_title);
+}
+
 struct str format_ratio(struct arena *arena, int64_t value, int64_t best)
 {
     const double ratio = best > 0 ? (double)value / (double)best : 1.0;

@@ -33,6 +33,8 @@ struct str format_metric(struct arena *arena, const struct task *task, double va
 struct str format_metric_text(struct arena *arena, const struct task *task, const char *text);
 struct str format_target(struct arena *arena, const struct task *task); /* "94.0 %" or "0.75" */
 struct str format_goal(struct arena *arena, const struct task *task); /* "94.0 % top-1 accuracy" */
+/* The metric's name with a capital: "Top-1 accuracy". */
+struct str format_metric_title(struct arena *arena, const struct task *task);
 struct str format_ratio(struct arena *arena, int64_t value, int64_t best); /* "4.17×" */
 struct str format_count(struct arena *arena, int64_t count);               /* "10,000" */
 /* count and the noun, with s unless it is one: "1 entry" needs its own plural. */

@@ -42,7 +42,7 @@ void page_render_run(struct buf *out, const struct page_frame *frame, const stru
         .author = layout_text(data->entry->author),
         .target = layout_text(task->target_text),
         .target_shown = format_target(arena, task),
-        .metric = format_text(arena, "%s", task->metric_title),
+        .metric = format_metric_title(arena, task),
         .unit = layout_text(task->unit),
         .metric_max = format_text(arena, "%g", task->metric_max),
         .tier = layout_tier(arena, run->tier, false, 0, false, 0.0),

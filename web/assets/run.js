@@ -41,6 +41,7 @@ function readPoints() {
 
 function drawChart() {
   if (!window.Chart) return;
+  window.Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const { points, title } = readPoints();
   const last = points.length ? points[points.length - 1].x : 1;
   const crossing = points.filter((point) => point.crosses);
@@ -49,7 +50,7 @@ function drawChart() {
       { label: figure.dataset.metric, data: points, borderColor: colour("curve"), backgroundColor: colour("curve"),
         borderWidth: 2, pointRadius: points.length > 200 ? 1 : 3, tension: 0 },
       { label: "target", data: [{ x: 0, y: target }, { x: last, y: target }], borderColor: colour("target"),
-        backgroundColor: colour("target"), borderWidth: 1.5, borderDash: [6, 4], pointRadius: 0 },
+        backgroundColor: colour("target"), borderWidth: 1.5, borderDash: [6, 4], pointRadius: 0, pointStyle: "line" },
       { label: "time to accuracy", data: crossing, borderColor: colour("target"), backgroundColor: colour("paper"),
         borderWidth: 2.5, pointRadius: 7, pointHoverRadius: 8, showLine: false },
     ],
@@ -75,7 +76,7 @@ function options(title) {
     interaction: { mode: "nearest", axis: "x", intersect: false },
     scales: {
       x: { type: "linear", min: 0, grid, ticks, title: { display: true, text: title, color: colour("soft") } },
-      y: { grid, ticks, title: { display: true, text: figure.dataset.metric + (percent ? ", %" : ""), color: colour("soft") } },
+      y: { grid, ticks, grace: "5%", title: { display: true, text: figure.dataset.metric + (percent ? ", %" : ""), color: colour("soft") } },
     },
     plugins: { legend: { labels: { color: colour("ink"), usePointStyle: true, boxHeight: 6 } } },
   };
