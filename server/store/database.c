@@ -11,15 +11,15 @@
 enum {
     READER_STEP = 10000,      /* virtual machine instructions between two progress calls */
     READER_STEPS_MAX = 20000, /* calls of one statement: about two seconds of work */
-    BUSY_TIMEOUT_MS = 5000,   /* for a command line beside a running server */
 };
 
-static enum status open_handle(const char *path, int flags, struct db *db, struct error *err);
+static enum status open_handle(const char *path, int flags, int busy_ms, struct db *db,
+                               struct error *err);
 static int count_steps(void *opaque);
 static enum status exec_all(struct db *db, const char *const *sql, size_t count, struct error *err);
 static void bind_result(struct query_run *run, int rc);
 
-enum status db_open_writer(const char *path, struct db *db, struct error *err)
+enum status db_open_writer(const char *path, int busy_ms, struct db *db, struct error *err)
 {
     /* WAL with FULL: a COMMIT is on disk when it returns. The log is folded back every 1,000 pages and cut to
      * 64 MiB after a burst. */
@@ -42,7 +42,7 @@ enum status db_open_writer(const char *path, struct db *db, struct error *err)
         return error_set(err, ST_IO, "db", "cannot open the database %s: %s", path,
                          strerrordesc_np(errno));
     (void)close(fd);
-    status = open_handle(path, SQLITE_OPEN_READWRITE, db, err);
+    status = open_handle(path, SQLITE_OPEN_READWRITE, busy_ms, db, err);
     if (status == ST_OK)
         status = exec_all(db, pragmas, ARRAY_LEN(pragmas), err);
     if (status != ST_OK)
@@ -58,7 +58,7 @@ enum status db_open_reader(const char *path, struct db *db, struct error *err)
 
     if (access(path, F_OK) != 0)
         return error_set(err, ST_NOT_FOUND, "db", "there is no database %s", path);
-    status = open_handle(path, SQLITE_OPEN_READONLY, db, err);
+    status = open_handle(path, SQLITE_OPEN_READONLY, 0, db, err);
     if (status == ST_OK)
         status = exec_all(db, pragmas, ARRAY_LEN(pragmas), err);
     if (status == ST_OK)
@@ -309,7 +309,8 @@ void *query_grow(struct query_run *run, void *rows, size_t count, size_t *capaci
     return larger;
 }
 
-static enum status open_handle(const char *path, int flags, struct db *db, struct error *err)
+static enum status open_handle(const char *path, int flags, int busy_ms, struct db *db,
+                               struct error *err)
 {
     int rc;
 
@@ -317,7 +318,7 @@ static enum status open_handle(const char *path, int flags, struct db *db, struc
     rc = sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                          NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
+        rc = sqlite3_busy_timeout(db->handle, busy_ms == 0 ? STORE_BUSY_MS_DEFAULT : busy_ms);
     if (rc != SQLITE_OK) {
         const enum status status = db_fail(db, rc, "open", err);
 

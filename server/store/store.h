@@ -22,6 +22,7 @@ struct store_options {
     const char *path;               /* of the database; made with mode 0600 if absent */
     const struct task_table *tasks; /* outlives the store: targets and versions of the rules */
     size_t queue_max;               /* commands that may wait; 0: STORE_QUEUE_DEFAULT */
+    int busy_ms; /* how long to wait for another program's transaction; 0: STORE_BUSY_MS_DEFAULT */
     /* Called from the writer thread after each COMMIT that appended to the change table, before the
      * commands of the group complete. Must not block. NULL: none. */
     void (*committed)(void *opaque, int64_t last_change_id, bool queue_changed);
@@ -29,8 +30,9 @@ struct store_options {
     int64_t (*now_ms)(void *opaque); /* NULL: clock_real_ms(); tests inject theirs */
 };
 
-#define STORE_QUEUE_DEFAULT  4096
-#define STORE_INSTANCE_BYTES 33 /* hex and NUL */
+#define STORE_BUSY_MS_DEFAULT 5000
+#define STORE_QUEUE_DEFAULT   4096
+#define STORE_INSTANCE_BYTES  33 /* hex and NUL */
 
 /* Opens or makes the database, brings it up to this program's version, prepares every statement and starts
  * the writer thread. The folder of the path must be there.

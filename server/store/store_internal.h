@@ -58,7 +58,7 @@ struct query_run {
     bool no_memory;
 };
 
-enum status db_open_writer(const char *path, struct db *db, struct error *err);
+enum status db_open_writer(const char *path, int busy_ms, struct db *db, struct error *err);
 enum status db_open_reader(const char *path, struct db *db, struct error *err);
 enum status db_prepare(struct db *db, bool writer, struct error *err); /* after migration */
 void db_close(struct db *db);

@@ -71,7 +71,7 @@ enum status writer_create(const struct store_options *options, struct store *sto
     made->now_ms = options->now_ms == NULL ? read_clock : options->now_ms;
     made->count_max = options->queue_max == 0 ? STORE_QUEUE_DEFAULT : options->queue_max;
     made->last = &made->first;
-    status = db_open_writer(options->path, &made->db, err);
+    status = db_open_writer(options->path, options->busy_ms, &made->db, err);
     if (status != ST_OK)
         goto done;
     made->db.tasks = options->tasks;
