@@ -7,8 +7,8 @@
 
 #include "agent/run/link.h"
 #include "agent/run/spool.h"
+#include "agent/train/parent.h"
 #include "agent/train/progress.h"
-#include "agent/train/session.h"
 #include "agent/train/wish.h"
 #include "agent/workload/workload.h"
 #include "common/json.h"
@@ -33,7 +33,7 @@ struct attempt {
 
 static bool is_cancelled_here(void)
 {
-    return wish_of_signals() == SESSION_CANCEL;
+    return wish_of_signals() == PARENT_CANCEL;
 }
 
 static enum status open_attempt(struct attempt *attempt, struct error *err)
@@ -135,14 +135,14 @@ static void on_step(void *context, int64_t step, int64_t step_count)
     progress_step(&attempt->progress, step, step_count);
 }
 
-static enum session_wish wish(void *context)
+static enum parent_wish wish(void *context)
 {
     struct attempt *attempt = context;
 
     if (link_state(attempt->link) != LINK_UP || link_is_cancelled(attempt->link) ||
         is_cancelled_here())
-        return SESSION_CANCEL;
-    return SESSION_GO_ON; /* to drain is to finish this job */
+        return PARENT_CANCEL;
+    return PARENT_GO_ON; /* to drain is to finish this job */
 }
 
 /* "isa=avx512 threads=2 ..." of the workload's facts. */
@@ -268,19 +268,19 @@ static enum attempt_outcome outcome_of(enum status status, enum attempt_outcome 
     return status == ST_CONFLICT || status == ST_DENIED ? ATTEMPT_LOST : ATTEMPT_KEPT;
 }
 
-static enum status choose_plan(const struct attempt *attempt, struct session_plan *plan,
+static enum status choose_plan(const struct attempt *attempt, struct parent_plan *plan,
                                char data_dir[FILES_PATH_BYTES_MAX], struct error *err)
 {
     const struct lease *lease = attempt->lease;
     const struct workload_ops *ops = workload_find(lease->workload);
     enum status status;
 
-    *plan = (struct session_plan){
-        .task = task_find(attempt->setting->tasks, str_from_cstr(lease->task)),
-        .workload = lease->workload,
-        .recipe = lease->recipe,
-        .device = attempt->setting->device,
-        .data_dir = data_dir};
+    *plan =
+        (struct parent_plan){.task = task_find(attempt->setting->tasks, str_from_cstr(lease->task)),
+                             .workload = lease->workload,
+                             .recipe = lease->recipe,
+                             .device = attempt->setting->device,
+                             .data_dir = data_dir};
     if (plan->task == NULL || plan->task->version != lease->task_version)
         return error_set(err, ST_UNSUPPORTED, "task",
                          "this agent does not know version %" PRId64 " of task %s",
@@ -294,9 +294,9 @@ static enum status choose_plan(const struct attempt *attempt, struct session_pla
     return status == ST_OK ? files_cache_path(data_dir, plan->task->dataset, err) : status;
 }
 
-/* The session is over: what the server is told of it. */
+/* The training is over: what the server is told of it. */
 static enum status settle(struct attempt *attempt, enum status trained,
-                          const struct session_result *result, const struct error *why,
+                          const struct parent_result *result, const struct error *why,
                           enum attempt_outcome *outcome, struct error *err)
 {
     char plan[PLAN_BYTES_MAX] = "";
@@ -336,11 +336,10 @@ static enum status settle(struct attempt *attempt, enum status trained,
 
 static enum status train(struct attempt *attempt, enum attempt_outcome *outcome, struct error *err)
 {
-    const struct session_handler handler = {attempt,  start_clock, on_event,
-                                            on_phase, on_step,     wish};
+    const struct parent_handler handler = {attempt, start_clock, on_event, on_phase, on_step, wish};
     char data_dir[FILES_PATH_BYTES_MAX], label[96];
-    struct session_result result = {0};
-    struct session_plan plan;
+    struct parent_result result = {0};
+    struct parent_plan plan;
     struct error why = {0};
     enum status status = choose_plan(attempt, &plan, data_dir, &why);
 
@@ -348,7 +347,7 @@ static enum status train(struct attempt *attempt, enum attempt_outcome *outcome,
                    attempt->lease->task);
     progress_init(&attempt->progress, label);
     if (status == ST_OK)
-        status = session_run(&plan, &handler, &result, &why);
+        status = parent_run(&plan, &handler, &result, &why);
     progress_end(&attempt->progress);
     if (status != ST_OK) {
         char quoted[600];
@@ -357,7 +356,7 @@ static enum status train(struct attempt *attempt, enum attempt_outcome *outcome,
                   log_quote(why.detail, quoted, sizeof quoted));
     }
     status = settle(attempt, status, &result, &why, outcome, err);
-    session_result_fini(&result);
+    parent_result_fini(&result);
     return status;
 }
 

@@ -47,7 +47,7 @@ struct agent {
 static bool is_stopping(void *context)
 {
     (void)context;
-    return wish_of_signals() != SESSION_GO_ON;
+    return wish_of_signals() != PARENT_GO_ON;
 }
 
 static void pause_until_stopping(int64_t wait_ms)

@@ -12,8 +12,8 @@
 #define FILE_BYTES_MAX ((size_t)ENTRY_FILE_BYTES_MAX)
 
 /* A new reference, or NULL when out of memory. */
-static json_t *build_misc(const struct output *output, const struct session_plan *plan,
-                          const struct session_result *result)
+static json_t *build_misc(const struct output *output, const struct parent_plan *plan,
+                          const struct parent_result *result)
 {
     json_t *misc = result->facts != NULL ? json_deep_copy(result->facts) : json_object();
     json_t *run =
@@ -64,8 +64,8 @@ static enum status write_file(const struct output *output, const char *ending,
     return status == ST_OK ? files_write(path, buf_str(content), 0644, err) : status;
 }
 
-enum status output_write_entry(const struct output *output, const struct session_plan *plan,
-                               const struct session_result *result, struct error *err)
+enum status output_write_entry(const struct output *output, const struct parent_plan *plan,
+                               const struct parent_result *result, struct error *err)
 {
     char date[CLOCK_TEXT_BYTES], hardware[2 * HOST_TEXT_BYTES], commit[HOST_TEXT_BYTES];
     json_t *misc = build_misc(output, plan, result);

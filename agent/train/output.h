@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "agent/train/session.h"
+#include "agent/train/parent.h"
 #include "common/status.h"
 
 struct output {
@@ -16,7 +16,7 @@ struct output {
 };
 
 /* Writes both files. Without an author they are written, too: a server names what is missing. */
-enum status output_write_entry(const struct output *output, const struct session_plan *plan,
-                               const struct session_result *result, struct error *err);
+enum status output_write_entry(const struct output *output, const struct parent_plan *plan,
+                               const struct parent_result *result, struct error *err);
 
 #endif

@@ -12,8 +12,8 @@
 #include "agent/data/safetensors.h"
 #include "agent/train/device.h"
 #include "agent/train/output.h"
+#include "agent/train/parent.h"
 #include "agent/train/progress.h"
-#include "agent/train/session.h"
 #include "agent/train/wish.h"
 #include "agent/workload/workload.h"
 #include "common/clock.h"
@@ -50,7 +50,7 @@ static enum status on_event(void *context, const struct event *event, bool cross
                             struct error *err);
 static void on_phase(void *context, const char *phase);
 static void on_step(void *context, int64_t step, int64_t step_count);
-static enum session_wish wish(void *context);
+static enum parent_wish wish(void *context);
 
 static enum status check_request(const struct request *request, struct error *err)
 {
@@ -180,8 +180,8 @@ static enum status prepare(struct training *training, const struct task *task, c
     return status;
 }
 
-static void print_result(const struct training *training, const struct session_plan *plan,
-                         const struct session_result *result)
+static void print_result(const struct training *training, const struct parent_plan *plan,
+                         const struct parent_result *result)
 {
     const struct entry_epoch *last =
         result->epoch_count > 0 ? &result->epochs[result->epoch_count - 1] : NULL;
@@ -210,12 +210,12 @@ static void say_what_is_missing(const struct request *request)
         (void)fprintf(stderr, "Without --cost-per-hour it is left out of the cost board.\n");
 }
 
-static int run_training(struct training *training, const struct session_plan *plan,
+static int run_training(struct training *training, const struct parent_plan *plan,
                         struct error *err)
 {
     const struct request *request = training->request;
-    const struct session_handler handler = {training, start_clock, on_event,
-                                            on_phase, on_step,     wish};
+    const struct parent_handler handler = {training, start_clock, on_event,
+                                           on_phase, on_step,     wish};
     const struct output output = {
         .dir = training->dir,
         .name = training->name,
@@ -227,8 +227,8 @@ static int run_training(struct training *training, const struct session_plan *pl
         .holdout = request->holdout,
         .resumed = request->resume != NULL,
     };
-    struct session_result result;
-    enum status status = session_run(plan, &handler, &result, err);
+    struct parent_result result;
+    enum status status = parent_run(plan, &handler, &result, err);
     int code;
 
     progress_end(&training->progress);
@@ -245,7 +245,7 @@ static int run_training(struct training *training, const struct session_plan *pl
                           training->checkpoint);
         code = !result.whole ? 4 : result.reached ? 0 : 2;
     }
-    session_result_fini(&result);
+    parent_result_fini(&result);
     return code;
 }
 
@@ -253,7 +253,7 @@ static int train(const struct request *request)
 {
     struct training training = {.request = request, .events_fd = -1};
     const struct workload_ops *ops = workload_find(request->workload);
-    struct session_plan plan = {
+    struct parent_plan plan = {
         .workload = request->workload,
         .device = &request->device,
         .has_max_epochs = request->has_max_epochs,
@@ -347,7 +347,7 @@ static void on_step(void *context, int64_t step, int64_t step_count)
     progress_step(&training->progress, step, step_count);
 }
 
-static enum session_wish wish(void *context)
+static enum parent_wish wish(void *context)
 {
     (void)context;
     return wish_of_signals();

@@ -25,9 +25,9 @@ void wish_install(void)
     (void)sigaction(SIGPIPE, &action, NULL);
 }
 
-enum session_wish wish_of_signals(void)
+enum parent_wish wish_of_signals(void)
 {
     if (atomic_load(&cancels) > 0 || atomic_load(&drains) > 1)
-        return SESSION_CANCEL;
-    return atomic_load(&drains) > 0 ? SESSION_DRAIN : SESSION_GO_ON;
+        return PARENT_CANCEL;
+    return atomic_load(&drains) > 0 ? PARENT_DRAIN : PARENT_GO_ON;
 }

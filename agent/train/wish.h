@@ -4,9 +4,9 @@
 #ifndef DAYBREAK_AGENT_TRAIN_WISH_H
 #define DAYBREAK_AGENT_TRAIN_WISH_H
 
-#include "agent/train/session.h"
+#include "agent/train/parent.h"
 
 void wish_install(void); /* SIGPIPE is ignored, too: a closed pipe is an error of its write */
-enum session_wish wish_of_signals(void);
+enum parent_wish wish_of_signals(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* agent/train/session.c: one training seen from its parent (see session.h). */
-#include "agent/train/session.h"
+/* agent/train/parent.c: one training seen from its parent (see parent.h). */
+#include "agent/train/parent.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@
 #define RESULT_MISSED  "missed"
 #define RESULT_FAILED  "failed"
 
-struct session {
-    const struct session_plan *plan;
-    const struct session_handler *handler;
-    struct session_result *result;
+struct parent {
+    const struct parent_plan *plan;
+    const struct parent_handler *handler;
+    struct parent_result *result;
     struct process *process;
     int64_t seq;
     /* The clock, all CLOCK_MONOTONIC. */
@@ -37,32 +37,31 @@ struct session {
     int64_t kill_at_ns;
 };
 
-static enum status emit(struct session *session, struct event *event, bool crossing,
+static enum status emit(struct parent *parent, struct event *event, bool crossing,
                         struct error *err)
 {
-    event->seq = ++session->seq;
-    return session->handler->on_event(session->handler->context, event, crossing, err);
+    event->seq = ++parent->seq;
+    return parent->handler->on_event(parent->handler->context, event, crossing, err);
 }
 
-static enum status emit_phase(struct session *session, enum event_kind kind,
-                              enum message_phase phase, const struct process_line *line,
-                              struct error *err)
+static enum status emit_phase(struct parent *parent, enum event_kind kind, enum message_phase phase,
+                              const struct process_line *line, struct error *err)
 {
     struct event event = {.kind = kind,
                           .mono_ns = line->mono_ns,
                           .real_ms = line->real_ms,
                           .phase = str_from_cstr(message_phase_name(phase))};
 
-    if (kind == EVENT_PHASE_BEGIN && session->handler->on_phase != NULL)
-        session->handler->on_phase(session->handler->context, message_phase_name(phase));
-    return emit(session, &event, false, err);
+    if (kind == EVENT_PHASE_BEGIN && parent->handler->on_phase != NULL)
+        parent->handler->on_phase(parent->handler->context, message_phase_name(phase));
+    return emit(parent, &event, false, err);
 }
 
 /* The child is set up: now the clock may start, and the seed is known. */
-static enum status on_ready(struct session *session, const struct message *message,
+static enum status on_ready(struct parent *parent, const struct message *message,
                             const struct process_line *line, struct error *err)
 {
-    struct session_result *result = session->result;
+    struct parent_result *result = parent->result;
     struct event start = {.kind = EVENT_RUN_START};
     char order[NUMBER_BYTES];
     enum status status;
@@ -70,47 +69,47 @@ static enum status on_ready(struct session *session, const struct message *messa
     if (result->facts != NULL)
         return error_set(err, ST_IO, "child", "the training process was ready twice");
     result->facts = json_incref(message->facts);
-    status = emit_phase(session, EVENT_PHASE_END, PHASE_SETUP, line, err);
+    status = emit_phase(parent, EVENT_PHASE_END, PHASE_SETUP, line, err);
     if (status != ST_OK)
         return status;
-    start.seq = ++session->seq;
+    start.seq = ++parent->seq;
     start.mono_ns = clock_mono_ns();
     start.real_ms = clock_real_ms();
-    status = session->handler->start_clock(session->handler->context, &start, &result->seed,
-                                           &session->start_ns, err);
+    status = parent->handler->start_clock(parent->handler->context, &start, &result->seed,
+                                          &parent->start_ns, err);
     if (status != ST_OK)
         return status;
     result->started = true;
-    session->train_end_ns = session->start_ns;
+    parent->train_end_ns = parent->start_ns;
     (void)snprintf(order, sizeof order, "seed %" PRIu32 "\n", result->seed);
-    return process_tell(session->process, str_from_cstr(order), err);
+    return process_tell(parent->process, str_from_cstr(order), err);
 }
 
-static enum status on_begin(struct session *session, const struct message *message,
+static enum status on_begin(struct parent *parent, const struct message *message,
                             const struct process_line *line, struct error *err)
 {
-    session->phase_begin_ns = line->mono_ns;
-    return emit_phase(session, EVENT_PHASE_BEGIN, message->phase, line, err);
+    parent->phase_begin_ns = line->mono_ns;
+    return emit_phase(parent, EVENT_PHASE_BEGIN, message->phase, line, err);
 }
 
-static enum status on_end(struct session *session, const struct message *message,
+static enum status on_end(struct parent *parent, const struct message *message,
                           const struct process_line *line, struct error *err)
 {
     if (message->phase == PHASE_TRAIN)
-        session->train_end_ns = line->mono_ns;
+        parent->train_end_ns = line->mono_ns;
     else
-        session->left_out_ns += line->mono_ns - session->phase_begin_ns;
-    return emit_phase(session, EVENT_PHASE_END, message->phase, line, err);
+        parent->left_out_ns += line->mono_ns - parent->phase_begin_ns;
+    return emit_phase(parent, EVENT_PHASE_END, message->phase, line, err);
 }
 
-static enum status keep_epoch(struct session *session, const struct entry_epoch *epoch,
+static enum status keep_epoch(struct parent *parent, const struct entry_epoch *epoch,
                               struct error *err)
 {
-    struct session_result *result = session->result;
+    struct parent_result *result = parent->result;
 
-    if (result->epoch_count == session->epoch_capacity) {
+    if (result->epoch_count == parent->epoch_capacity) {
         const size_t capacity =
-            session->epoch_capacity > 0 ? 2 * session->epoch_capacity : EPOCH_GROW;
+            parent->epoch_capacity > 0 ? 2 * parent->epoch_capacity : EPOCH_GROW;
         struct entry_epoch *grown = NULL;
 
         if (capacity <= EPOCHS_MAX)
@@ -118,7 +117,7 @@ static enum status keep_epoch(struct session *session, const struct entry_epoch 
         if (grown == NULL)
             return error_set(err, ST_NO_MEMORY, "epochs", "no memory for another epoch");
         result->epochs = grown;
-        session->epoch_capacity = capacity;
+        parent->epoch_capacity = capacity;
     }
     result->epochs[result->epoch_count++] = *epoch;
     return ST_OK;
@@ -126,19 +125,19 @@ static enum status keep_epoch(struct session *session, const struct entry_epoch 
 
 /* The official time is that of the end of the training step before: evaluating costs nothing. Left-out
  * intervals that ended before it are subtracted; the one that runs now lies behind it. */
-static enum status on_eval(struct session *session, const struct message *message,
+static enum status on_eval(struct parent *parent, const struct message *message,
                            const struct process_line *line, struct error *err)
 {
     const struct workload_score *score = &message->score;
-    const int64_t wall_ns = session->train_end_ns - session->start_ns;
-    const int64_t official_ns = measure_official_ns(wall_ns, session->left_out_ns);
+    const int64_t wall_ns = parent->train_end_ns - parent->start_ns;
+    const int64_t official_ns = measure_official_ns(wall_ns, parent->left_out_ns);
     const struct entry_epoch epoch = {message->progress.epoch, official_ns, score->correct,
                                       score->total};
-    struct session_result *result = session->result;
+    struct parent_result *result = parent->result;
     struct event event = {.kind = EVENT_EVAL,
                           .mono_ns = line->mono_ns,
                           .real_ms = line->real_ms,
-                          .metric = str_from_cstr(session->plan->task->metric),
+                          .metric = str_from_cstr(parent->plan->task->metric),
                           .epoch = message->progress.epoch,
                           .has_count = true,
                           .correct = score->correct,
@@ -150,8 +149,8 @@ static enum status on_eval(struct session *session, const struct message *messag
                           .official_ns = official_ns,
                           .wall_ns = wall_ns};
     const bool crossing = !result->reached && measure_count_meets(score->correct, score->total,
-                                                                  session->plan->target_e6);
-    enum status status = keep_epoch(session, &epoch, err);
+                                                                  parent->plan->target_e6);
+    enum status status = keep_epoch(parent, &epoch, err);
 
     if (status != ST_OK)
         return status;
@@ -163,10 +162,10 @@ static enum status on_eval(struct session *session, const struct message *messag
     }
     result->views = score->views;
     result->wall_ns = wall_ns;
-    return emit(session, &event, crossing, err);
+    return emit(parent, &event, crossing, err);
 }
 
-static enum status on_line(struct session *session, const struct process_line *line,
+static enum status on_line(struct parent *parent, const struct process_line *line,
                            struct error *err)
 {
     struct message message;
@@ -174,26 +173,25 @@ static enum status on_line(struct session *session, const struct process_line *l
 
     if (status != ST_OK)
         return status;
-    if (!session->result->started && message.kind != MESSAGE_READY &&
-        message.kind != MESSAGE_FAILED)
+    if (!parent->result->started && message.kind != MESSAGE_READY && message.kind != MESSAGE_FAILED)
         status = error_set(err, ST_IO, "child", "the training process began before its clock");
     else
         switch (message.kind) {
-        case MESSAGE_READY: status = on_ready(session, &message, line, err); break;
-        case MESSAGE_BEGIN: status = on_begin(session, &message, line, err); break;
-        case MESSAGE_END: status = on_end(session, &message, line, err); break;
-        case MESSAGE_EVAL: status = on_eval(session, &message, line, err); break;
+        case MESSAGE_READY: status = on_ready(parent, &message, line, err); break;
+        case MESSAGE_BEGIN: status = on_begin(parent, &message, line, err); break;
+        case MESSAGE_END: status = on_end(parent, &message, line, err); break;
+        case MESSAGE_EVAL: status = on_eval(parent, &message, line, err); break;
         case MESSAGE_STEP:
-            if (session->handler->on_step != NULL)
-                session->handler->on_step(session->handler->context, message.progress.step,
-                                          message.progress.step_count);
+            if (parent->handler->on_step != NULL)
+                parent->handler->on_step(parent->handler->context, message.progress.step,
+                                         message.progress.step_count);
             break;
         case MESSAGE_DONE:
-            session->ended = true;
-            session->result->whole = message.progress.done;
+            parent->ended = true;
+            parent->result->whole = message.progress.done;
             break;
         case MESSAGE_FAILED:
-            session->ended = true;
+            parent->ended = true;
             status = error_set(err, message.failure, "child", "%s", message.text);
             break;
         case MESSAGE_KIND_COUNT: break;
@@ -203,56 +201,56 @@ static enum status on_line(struct session *session, const struct process_line *l
 }
 
 /* Tells the child what is wished, once, and kills it when the grace is over. */
-static void pass_wish(struct session *session)
+static void pass_wish(struct parent *parent)
 {
-    const enum session_wish wish = session->handler->wish(session->handler->context);
+    const enum parent_wish wish = parent->handler->wish(parent->handler->context);
 
-    if (wish == SESSION_CANCEL && !session->cancelling) {
-        session->cancelling = true;
-        session->kill_at_ns = clock_mono_ns() + SESSION_GRACE_NS;
-        (void)process_tell(session->process, STR("stop\n"), NULL);
-    } else if (wish == SESSION_DRAIN && !session->draining && !session->cancelling) {
-        session->draining = true;
-        (void)process_tell(session->process, STR("drain\n"), NULL);
+    if (wish == PARENT_CANCEL && !parent->cancelling) {
+        parent->cancelling = true;
+        parent->kill_at_ns = clock_mono_ns() + PARENT_GRACE_NS;
+        (void)process_tell(parent->process, STR("stop\n"), NULL);
+    } else if (wish == PARENT_DRAIN && !parent->draining && !parent->cancelling) {
+        parent->draining = true;
+        (void)process_tell(parent->process, STR("drain\n"), NULL);
     }
-    if (session->cancelling && clock_mono_ns() >= session->kill_at_ns) {
+    if (parent->cancelling && clock_mono_ns() >= parent->kill_at_ns) {
         log_event(LOG_WARN, "child_killed", "reason=grace_over");
-        process_kill(session->process);
+        process_kill(parent->process);
     }
 }
 
-static enum status listen_to_child(struct session *session, struct error *err)
+static enum status listen_to_child(struct parent *parent, struct error *err)
 {
     for (;;) {
         struct process_line line;
         enum status status;
 
-        pass_wish(session);
-        switch (process_hear(session->process, HEAR_MS, &line)) {
+        pass_wish(parent);
+        switch (process_hear(parent->process, HEAR_MS, &line)) {
         case PROCESS_NOTHING: break;
         case PROCESS_EOF: return ST_OK;
         case PROCESS_LINE:
-            status = on_line(session, &line, err);
+            status = on_line(parent, &line, err);
             if (status != ST_OK)
                 return status;
             break;
         }
-        if (session->ended)
+        if (parent->ended)
             return ST_OK;
     }
 }
 
 /* Lets a child that said its last word end by itself; any other is killed. */
-static void end_child(struct session *session, char how[96], bool *clean)
+static void end_child(struct parent *parent, char how[96], bool *clean)
 {
     struct process_line line;
 
-    if (session->ended)
-        while (process_hear(session->process, EOF_GRACE_MS, &line) == PROCESS_LINE)
+    if (parent->ended)
+        while (process_hear(parent->process, EOF_GRACE_MS, &line) == PROCESS_LINE)
             ;
     else
-        process_kill(session->process);
-    process_end(session->process, how, clean);
+        process_kill(parent->process);
+    process_end(parent->process, how, clean);
 }
 
 static void add_option(const char **argv, size_t *count, const char *name, const char *value)
@@ -267,7 +265,7 @@ struct child_numbers {
     char parent[NUMBER_BYTES], threads[NUMBER_BYTES], epochs[NUMBER_BYTES], images[NUMBER_BYTES];
 };
 
-static void fill_arguments(const struct session_plan *plan, struct child_numbers *numbers,
+static void fill_arguments(const struct parent_plan *plan, struct child_numbers *numbers,
                            const char *argv[ARGUMENT_MAX])
 {
     const struct device_choice *device = plan->device;
@@ -301,26 +299,26 @@ static void fill_arguments(const struct session_plan *plan, struct child_numbers
 }
 
 /* The last event tells how it went, in the words of the protocol. */
-static enum status emit_end(struct session *session, enum status outcome, const struct error *why,
+static enum status emit_end(struct parent *parent, enum status outcome, const struct error *why,
                             struct error *err)
 {
     struct event event = {
         .kind = EVENT_RUN_END, .mono_ns = clock_mono_ns(), .real_ms = clock_real_ms()};
 
-    if (outcome != ST_OK || !session->result->whole) {
+    if (outcome != ST_OK || !parent->result->whole) {
         event.result = STR(RESULT_FAILED);
         event.text =
             outcome != ST_OK ? str_from_cstr(why->detail) : STR("stopped before the recipe's end");
     } else {
-        event.result = session->result->reached ? STR(RESULT_REACHED) : STR(RESULT_MISSED);
+        event.result = parent->result->reached ? STR(RESULT_REACHED) : STR(RESULT_MISSED);
     }
-    return emit(session, &event, false, err);
+    return emit(parent, &event, false, err);
 }
 
-enum status session_run(const struct session_plan *plan, const struct session_handler *handler,
-                        struct session_result *result, struct error *err)
+enum status parent_run(const struct parent_plan *plan, const struct parent_handler *handler,
+                       struct parent_result *result, struct error *err)
 {
-    struct session session = {.plan = plan, .handler = handler, .result = result};
+    struct parent parent = {.plan = plan, .handler = handler, .result = result};
     struct child_numbers numbers;
     const char *argv[ARGUMENT_MAX];
     struct error why = {0}, untold = {0};
@@ -329,22 +327,22 @@ enum status session_run(const struct session_plan *plan, const struct session_ha
     bool clean = false;
     enum status status, told = ST_OK;
 
-    *result = (struct session_result){0};
+    *result = (struct parent_result){0};
     fill_arguments(plan, &numbers, argv);
-    status = process_start(argv, &session.process, err);
+    status = process_start(argv, &parent.process, err);
     if (status != ST_OK)
         return status;
-    status = emit_phase(&session, EVENT_PHASE_BEGIN, PHASE_SETUP, &now, &why);
+    status = emit_phase(&parent, EVENT_PHASE_BEGIN, PHASE_SETUP, &now, &why);
     if (status == ST_OK)
-        status = listen_to_child(&session, &why);
-    end_child(&session, how, &clean);
-    if (status == ST_OK && !session.ended)
+        status = listen_to_child(&parent, &why);
+    end_child(&parent, how, &clean);
+    if (status == ST_OK && !parent.ended)
         status =
             error_set(&why, ST_IO, "child", "the training process ended by itself with %s", how);
-    if (session.cancelling && status != ST_OK)
+    if (parent.cancelling && status != ST_OK)
         status = ST_CANCELLED;
     if (result->started)
-        told = emit_end(&session, status, &why, &untold);
+        told = emit_end(&parent, status, &why, &untold);
     if (status == ST_OK) {
         status = told;
         why = untold;
@@ -354,11 +352,11 @@ enum status session_run(const struct session_plan *plan, const struct session_ha
     return status;
 }
 
-void session_result_fini(struct session_result *result)
+void parent_result_fini(struct parent_result *result)
 {
     if (result == NULL)
         return;
     free(result->epochs);
     json_decref(result->facts);
-    *result = (struct session_result){0};
+    *result = (struct parent_result){0};
 }

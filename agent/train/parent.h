@@ -1,4 +1,4 @@
-/* agent/train/session.h: one training seen from its parent: starts the child, stamps what it says, keeps
+/* agent/train/parent.h: one training seen from its parent: starts the child, stamps what it says, keeps
  * the clock (protocol.md, The clock) and turns it into events. Used by `train` and `run` alike; what
  * they do with an event is the handler's.
  *
@@ -8,10 +8,10 @@
  *   phase_begin checkpoint, phase_end checkpoint        }
  *   .. run_end
  *
- * Ownership: borrows plan and handler for the call; session_result_fini() frees a result.
+ * Ownership: borrows plan and handler for the call; parent_result_fini() frees a result.
  * Threads: the main thread (process.h). */
-#ifndef DAYBREAK_AGENT_TRAIN_SESSION_H
-#define DAYBREAK_AGENT_TRAIN_SESSION_H
+#ifndef DAYBREAK_AGENT_TRAIN_PARENT_H
+#define DAYBREAK_AGENT_TRAIN_PARENT_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,9 +23,9 @@
 #include "common/status.h"
 #include "common/task.h"
 
-#define SESSION_GRACE_NS INT64_C(30000000000) /* from a cancel to the kill */
+#define PARENT_GRACE_NS INT64_C(30000000000) /* from a cancel to the kill */
 
-struct session_plan {
+struct parent_plan {
     const struct task *task;
     int64_t target_e6; /* in 1e-6 percent: marks the crossing, changes nothing else */
     const char *workload, *recipe;
@@ -37,24 +37,24 @@ struct session_plan {
     const char *checkpoint_path, *model_path, *resume_path; /* NULL: none */
 };
 
-enum session_wish { SESSION_GO_ON, SESSION_DRAIN, SESSION_CANCEL };
+enum parent_wish { PARENT_GO_ON, PARENT_DRAIN, PARENT_CANCEL };
 
-struct session_handler {
+struct parent_handler {
     void *context;
     /* Gets the run_start event and gives the seed; *answer_ns is when the clock started. May block. */
     enum status (*start_clock)(void *context, const struct event *start, uint32_t *seed,
                                int64_t *answer_ns, struct error *err);
     /* Each event but run_start, in order. crossing: the evaluation that first meets the target. A
-     * failure ends the session. */
+     * failure ends the training. */
     enum status (*on_event)(void *context, const struct event *event, bool crossing,
                             struct error *err);
     void (*on_phase)(void *context, const char *phase);               /* may be NULL */
     void (*on_step)(void *context, int64_t step, int64_t step_count); /* may be NULL */
     /* Asked several times a second. DRAIN: stop behind the current epoch. CANCEL: stop at once. */
-    enum session_wish (*wish)(void *context);
+    enum parent_wish (*wish)(void *context);
 };
 
-struct session_result {
+struct parent_result {
     bool whole;   /* trained to the recipe's end, or to max_epochs */
     bool started; /* the clock ran */
     uint32_t seed;
@@ -69,9 +69,9 @@ struct session_result {
 
 /* ST_OK: the child came to its end (or drained: result.whole is false). ST_CANCELLED: as wished. All
  * other failures have been told by a run_end event, if the clock had started. result is valid and needs
- * session_result_fini() in each case. */
-enum status session_run(const struct session_plan *plan, const struct session_handler *handler,
-                        struct session_result *result, struct error *err);
-void session_result_fini(struct session_result *result);
+ * parent_result_fini() in each case. */
+enum status parent_run(const struct parent_plan *plan, const struct parent_handler *handler,
+                       struct parent_result *result, struct error *err);
+void parent_result_fini(struct parent_result *result);
 
 #endif
