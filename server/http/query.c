@@ -57,7 +57,7 @@ enum status query_parse(struct str text, struct arena *arena, struct query *quer
     bool more = true;
     struct str part;
 
-    *query = (struct query){0};
+    *query = (struct query){.text = text};
     if (text.len == 0)
         return ST_OK;
     query->items = ARENA_NEW_ARRAY(arena, QUERY_PARAMETERS_MAX, struct query_parameter);

@@ -18,6 +18,7 @@ struct query_parameter {
     bool taken; /* query_read_* asked for it */
 };
 struct query {
+    struct str text; /* as sent */
     struct query_parameter *items;
     size_t count;
 };

@@ -1,0 +1,147 @@
+/* server/api/api.c: what the resources share; see api.h. */
+#include "server/api/api.h"
+
+#include "common/task.h"
+#include "server/app.h"
+
+enum { PAGE_LIMIT_DEFAULT = 100, PAGE_LIMIT_MAX = 1000 };
+
+static enum status read_key(struct request *request, struct command *command, struct error *err);
+static void resume(struct command *command);
+
+void api_push(struct request *request, struct response *response, const struct api_push *push)
+{
+    struct api_step *step = ARENA_NEW(request->arena, struct api_step);
+    struct error err = {0};
+    enum status status = ST_OK;
+
+    if (step == NULL)
+        status = error_set(&err, ST_NO_MEMORY, NULL, "no memory for a command");
+    else if (request->app->read_only)
+        status = error_set_code(&err, ST_UNAVAILABLE, "read-only", NULL, NULL,
+                                "this server takes no writes");
+    else if (push->use_key)
+        status = read_key(request, &step->command, &err);
+    if (status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    step->request = request;
+    step->more = push->more;
+    step->command.verb = push->verb;
+    step->command.args = push->args;
+    step->command.render = push->render;
+    step->command.arena = request->arena;
+    step->command.complete = resume;
+    step->command.opaque = step;
+    step->was_pushed = true;
+    request->state = step;
+    /* Suspended before anybody else can see the command: the writer may be done with it at once. */
+    request_suspend(request);
+    if (store_push(request->app->store, &step->command, &err) != ST_OK) {
+        step->was_pushed = false;
+        step->command.status = err.status;
+        step->command.err = err;
+        request_resume(request);
+    }
+}
+
+struct api_step *api_step(const struct request *request)
+{
+    return request->state;
+}
+
+void api_send_answer(struct request *request, struct response *response)
+{
+    const struct command *command = &api_step(request)->command;
+    const struct answer *answer = &command->answer;
+
+    if (command->status != ST_OK) {
+        response_send_error(response, &command->err);
+        return;
+    }
+    if (answer->location.len > 0)
+        response_add_header(response, "Location", "%.*s", STR_ARG(answer->location));
+    if (command->replayed)
+        response_add_header(response, "Idempotency-Replayed", "true");
+    buf_append(response_begin(response, answer->status, "application/json"), answer->body);
+}
+
+struct store_reader *api_begin_read(struct request *request, struct response *response)
+{
+    struct error err = {0};
+    struct store_reader *reader = app_reader(request->app, &err);
+
+    if (reader == NULL || store_reader_begin(reader, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return NULL;
+    }
+    return reader;
+}
+
+void api_end_read(struct store_reader *reader)
+{
+    store_reader_end(reader);
+}
+
+const struct task *api_find_task(struct request *request, struct response *response)
+{
+    const struct task *task = task_find(request->app->tasks, request->args[0]);
+    struct error err = {0};
+
+    if (task == NULL) {
+        (void)error_set_code(&err, ST_NOT_FOUND, "not-found", NULL, "GET /v1/tasks lists them",
+                             "there is no task \"%.*s\"", (int)str_utf8_cut(request->args[0], 64),
+                             request->args[0].data);
+        response_send_error(response, &err);
+    }
+    return task;
+}
+
+enum status api_read_page(struct request *request, int64_t *limit, int64_t *cursor,
+                          struct error *err)
+{
+    enum status status;
+
+    *limit = PAGE_LIMIT_DEFAULT;
+    status = query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, limit, err);
+    if (status == ST_OK && cursor != NULL) {
+        *cursor = 0;
+        status = query_read_i64(&request->query, "cursor", 1, INT64_MAX, cursor, err);
+    }
+    return status;
+}
+
+static enum status read_key(struct request *request, struct command *command, struct error *err)
+{
+    const struct str key = request_header(request, "Idempotency-Key");
+    struct sha256 *hash;
+
+    if (key.len == 0)
+        return ST_OK;
+    for (size_t i = 0; i < key.len; i++)
+        if (key.len > IDEMPOTENCY_KEY_BYTES_MAX || key.data[i] <= ' ' || key.data[i] > '~')
+            return error_set_code(err, ST_INVALID, "bad-idempotency-key", "Idempotency-Key", NULL,
+                                  "an Idempotency-Key has 1 to %d visible ASCII characters",
+                                  IDEMPOTENCY_KEY_BYTES_MAX);
+    command->key.data = arena_copy(request->arena, key);
+    if (command->key.data == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a key");
+    command->key.len = key.len;
+    command->key_token_id = request->caller.token_id;
+    hash = sha256_create();
+    sha256_update(hash, request->route->pattern, strlen(request->route->pattern) + 1);
+    sha256_update(hash, request->path.data, request->path.len);
+    sha256_update(hash, "", 1);
+    sha256_update(hash, request->body.data, request->body.len);
+    sha256_finish(hash, command->body_sha256);
+    return ST_OK;
+}
+
+/* On the writer's thread: from here on the request is its worker's again. */
+static void resume(struct command *command)
+{
+    struct api_step *step = command->opaque;
+
+    request_resume(step->request);
+}

@@ -1,0 +1,67 @@
+/* server/api/api.h: the resources under /v1, one file each, and what they share.
+ * Ownership: as request.h. Threads: handlers run on workers, render functions on the writer's thread. */
+#ifndef DAYBREAK_SERVER_API_API_H
+#define DAYBREAK_SERVER_API_API_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/http/router.h"
+#include "server/store/verbs.h"
+#include "server/store/writer.h"
+
+extern const struct route_table api_routes; /* routes.c */
+
+route_handler_fn handle_list_tasks, handle_get_task;                  /* tasks.c */
+route_handler_fn handle_validate_submission, handle_post_submission;  /* submit.c */
+route_handler_fn handle_list_submissions, handle_get_submission,      /* submissions.c */
+    handle_get_submission_file;                                       /* submissions.c */
+route_handler_fn handle_get_leaderboard;                              /* leaderboards.c */
+route_handler_fn handle_get_entry;                                    /* entries.c */
+route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */
+route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job, /* jobs.c */
+    handle_get_queue;                                                 /* jobs.c */
+route_handler_fn handle_list_agents, handle_get_agent;                /* agents.c */
+route_handler_fn handle_register, handle_claim;                       /* lease.c */
+route_handler_fn handle_heartbeat, handle_events, handle_finish, handle_release; /* attempt.c */
+route_handler_fn handle_stream;                                                  /* stream.c */
+route_handler_fn handle_healthz, handle_readyz, handle_openapi;                  /* service.c */
+
+/* A command under way, in the request's arena; request->state points to it between the handler's calls. */
+struct api_step {
+    struct command command;
+    struct request *request;
+    bool was_pushed; /* false: the queue was full; command.status and err say so */
+    void *more;      /* the handler's own */
+};
+
+/* First half of a writing handler: suspends the request and pushes the verb. Afterwards the handler returns at
+ * once; it is called again when the writer is done, with api_step() as the outcome. Sends the refusal itself
+ * when nothing could be pushed. render: needed with use_key, which honours an Idempotency-Key. */
+struct api_push {
+    enum status (*verb)(struct db *db, struct arena *arena, void *args, struct error *err);
+    void *args;
+    enum status (*render)(struct command *command, struct error *err);
+    bool use_key;
+    void *more;
+};
+void api_push(struct request *request, struct response *response, const struct api_push *push);
+struct api_step *api_step(const struct request *request);
+/* Sends what `render` made, or the error. */
+void api_send_answer(struct request *request, struct response *response);
+
+/* The worker's reader with one state of the database until api_end_read(); NULL: the error was sent. */
+struct store_reader *api_begin_read(struct request *request, struct response *response);
+void api_end_read(struct store_reader *reader);
+
+/* The task named by {..} 0, or NULL after a 404. */
+const struct task *api_find_task(struct request *request, struct response *response);
+
+/* limit= and, where `cursor` is not NULL, cursor= as an id. */
+enum status api_read_page(struct request *request, int64_t *limit, int64_t *cursor,
+                          struct error *err);
+
+#endif

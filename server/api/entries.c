@@ -1,0 +1,142 @@
+/* server/api/entries.c: GET /v1/entries/{entry}. */
+#include "server/api/api.h"
+#include "server/api/board_load.h"
+#include "server/api/json_out.h"
+#include "server/app.h"
+
+static void write_entry(struct json_out *out, const struct entry_record *entry);
+static enum status write_places(struct request *request, struct store_reader *reader,
+                                const struct entry_record *entry, struct json_out *out,
+                                struct error *err);
+static void write_place(struct json_out *out, const struct board *board, int64_t entry_id);
+static enum status write_runs(struct request *request, struct store_reader *reader,
+                              const struct entry_record *entry, struct json_out *out,
+                              struct error *err);
+
+void handle_get_entry(struct request *request, struct response *response)
+{
+    struct store_reader *reader = api_begin_read(request, response);
+    struct entry_record entry;
+    struct error err = {0};
+    struct json_out out;
+    enum status status;
+    struct buf body;
+    int64_t id;
+
+    if (reader == NULL)
+        return;
+    buf_init(&body, RESPONSE_BODY_BYTES_MAX);
+    out = (struct json_out){&body, false};
+    status = request_arg_id(request, 0, &id, &err);
+    if (status == ST_OK)
+        status = store_get_entry(reader, request->arena, id, &entry, &err);
+    if (status == ST_OK) {
+        json_out_begin(&out, NULL, '{');
+        write_entry(&out, &entry);
+        status = write_places(request, reader, &entry, &out, &err);
+    }
+    if (status == ST_OK)
+        status = write_runs(request, reader, &entry, &out, &err);
+    json_out_end(&out, '}');
+    api_end_read(reader);
+    if (status != ST_OK)
+        response_send_error(response, &err);
+    else
+        buf_append(response_begin(response, 200, "application/json"), buf_str(&body));
+    buf_fini(&body);
+}
+
+static void write_entry(struct json_out *out, const struct entry_record *entry)
+{
+    json_out_i64(out, "entry", entry->id);
+    json_out_text(out, "task", entry->task);
+    json_out_i64(out, "task_version", entry->task_version);
+    json_out_text(out, "name", entry->name);
+    json_out_optional(out, "submission", entry->submission_id);
+    json_out_text(out, "author", entry->author);
+    json_out_text(out, "model", entry->model);
+    json_out_text(out, "hardware", entry->hardware);
+    json_out_text(out, "framework", entry->framework);
+    json_out_text(out, "code_url", entry->code_url);
+    json_out_text(out, "cost_usd_per_hour", entry->cost_per_hour_text);
+    json_out_text(out, "date", entry->entry_date != NULL ? entry->entry_date : entry->claimed_date);
+    json_out_text(out, "state", entry->state);
+    if (entry->reason[0] != '\0')
+        json_out_text(out, "reason", entry->reason);
+    json_out_text(out, "tier", entry->tier);
+    json_out_decimal(out, "tta_s", entry->tta_ns, 9);
+    json_out_decimal(out, "wall_s", entry->wall_ns, 9);
+    json_out_number(out, "latency_ms", entry->latency_ms_text);
+    if (entry->inference_cost_text != NULL)
+        json_out_number(out, "cost_usd", entry->inference_cost_text);
+    else
+        json_out_decimal(out, "cost_usd", entry->cost_pico, 12);
+    json_out_number(out, "accuracy", entry->accuracy_text);
+    json_out_number(out, "epoch", entry->epoch_text);
+    if (entry->run_count > 0)
+        json_out_i64(out, "n", entry->run_count);
+}
+
+static enum status write_places(struct request *request, struct store_reader *reader,
+                                const struct entry_record *entry, struct json_out *out,
+                                struct error *err)
+{
+    const struct task *task = task_find(request->app->tasks, str_from_cstr(entry->task));
+    enum status status = ST_OK;
+
+    json_out_begin(out, "places", '[');
+    for (enum board_by by = BOARD_TIME; by < BOARD_ENERGY && task != NULL; by++) {
+        struct arena arena;
+        struct board board;
+
+        if (!board_by_fits(by, task))
+            continue;
+        arena_init(&arena, BOARD_ARENA_BYTES);
+        status = board_load(reader, &arena, task, by, false, 0, &board, err);
+        if (status == ST_OK)
+            write_place(out, &board, entry->id);
+        arena_fini(&arena);
+        if (status != ST_OK)
+            return status;
+    }
+    json_out_end(out, ']');
+    return status;
+}
+
+static void write_place(struct json_out *out, const struct board *board, int64_t entry_id)
+{
+    for (size_t i = 0; i < board->item_count; i++) {
+        const struct board_item *item = &board->items[i];
+
+        if (item->row->entry != entry_id)
+            continue;
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "by", board_by_name(board->by));
+        json_out_i64(out, "place", (int64_t)item->place);
+        json_out_bool(out, "tied", item->tied);
+        json_out_i64(out, "of", (int64_t)board->item_count);
+        json_out_end(out, '}');
+    }
+}
+
+static enum status write_runs(struct request *request, struct store_reader *reader,
+                              const struct entry_record *entry, struct json_out *out,
+                              struct error *err)
+{
+    struct run_record *runs;
+    size_t count;
+    enum status status = store_list_runs(reader, request->arena, entry->id, &runs, &count, err);
+
+    if (status != ST_OK)
+        return status;
+    json_out_begin(out, "runs", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_out_begin(out, NULL, '{');
+        json_out_i64(out, "run", runs[i].id);
+        json_out_text(out, "state", runs[i].state);
+        json_out_decimal(out, "tta_s", runs[i].tta_ns, 9);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+    return ST_OK;
+}

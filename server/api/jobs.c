@@ -1,0 +1,244 @@
+/* server/api/jobs.c: POST /v1/jobs, GET and cancel of one, GET /v1/queue. */
+#include <inttypes.h>
+
+#include "common/clock.h"
+#include "server/api/api.h"
+#include "server/api/json_out.h"
+#include "server/app.h"
+#include "server/store/read.h"
+
+static enum status read_jobs(struct request *request, struct create_jobs *jobs, struct error *err);
+static enum status find_workload(const struct request *request, struct str task,
+                                 struct str workload, struct create_jobs *jobs, struct error *err);
+static enum status render_jobs(struct command *command, struct error *err);
+static void send_job(struct request *request, struct response *response);
+static void write_job(struct json_out *out, const char *key, const struct job_record *job);
+static const char *waiting_reason(const struct job_record *job);
+
+void handle_post_jobs(struct request *request, struct response *response)
+{
+    struct create_jobs *jobs;
+    struct error err = {0};
+    enum status status = ST_OK;
+
+    if (request->step > 0) {
+        api_send_answer(request, response);
+        return;
+    }
+    jobs = ARENA_NEW(request->arena, struct create_jobs);
+    if (jobs == NULL)
+        status = error_set(&err, ST_NO_MEMORY, NULL, "no memory for jobs");
+    else
+        status = read_jobs(request, jobs, &err);
+    if (status != ST_OK)
+        response_send_error(response, &err);
+    else
+        api_push(
+            request, response,
+            &(struct api_push){
+                .verb = verb_create_jobs, .args = jobs, .render = render_jobs, .use_key = true});
+}
+
+void handle_get_job(struct request *request, struct response *response)
+{
+    send_job(request, response);
+}
+
+void handle_cancel_job(struct request *request, struct response *response)
+{
+    struct cancel_job *cancel;
+    struct error err = {0};
+
+    if (request->step > 0) {
+        const struct command *command = &api_step(request)->command;
+
+        if (command->status != ST_OK)
+            response_send_error(response, &command->err);
+        else
+            send_job(request, response);
+        return;
+    }
+    cancel = ARENA_NEW(request->arena, struct cancel_job);
+    if (cancel == NULL)
+        (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for a command");
+    else
+        (void)request_arg_id(request, 0, &cancel->job_id, &err);
+    if (err.status != ST_OK)
+        response_send_error(response, &err);
+    else
+        api_push(request, response, &(struct api_push){.verb = verb_cancel_job, .args = cancel});
+}
+
+void handle_get_queue(struct request *request, struct response *response)
+{
+    struct store_reader *reader = api_begin_read(request, response);
+    const int64_t now_ms = clock_real_ms();
+    struct agent_record *agents = NULL;
+    struct job_record *jobs = NULL;
+    size_t job_count = 0, agent_count = 0;
+    struct error err = {0};
+    struct json_out out;
+    int64_t live = 0;
+    enum status status;
+
+    if (reader == NULL)
+        return;
+    status = store_list_queue(reader, request->arena, now_ms, &jobs, &job_count, &err);
+    if (status == ST_OK)
+        status = store_list_agents(reader, request->arena, now_ms, &agents, &agent_count, &err);
+    api_end_read(reader);
+    if (status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    for (size_t i = 0; i < agent_count; i++)
+        live += now_ms - agents[i].heartbeat_ms < AGENT_UNREACHABLE_MS;
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
+    json_out_begin(&out, NULL, '{');
+    json_out_begin(&out, "items", '[');
+    for (size_t i = 0; i < job_count; i++)
+        write_job(&out, NULL, &jobs[i]);
+    json_out_end(&out, ']');
+    json_out_i64(&out, "agents_live", live);
+    json_out_end(&out, '}');
+}
+
+static enum status read_jobs(struct request *request, struct create_jobs *jobs, struct error *err)
+{
+    struct str task = {0}, workload = {0};
+    struct json_reader reader;
+    struct json_doc doc;
+    int64_t seeds = 1;
+    enum status status = request_parse_json(request, &doc, err);
+
+    if (status != ST_OK)
+        return status;
+    json_reader_init(&reader, doc.root, "", err);
+    (void)json_read_text(&reader, "task", true, 128, &task);
+    (void)json_read_text(&reader, "workload", false, 128, &workload);
+    (void)json_read_i64(&reader, "seeds", false, 1, ENTRY_RUNS_MAX, &seeds);
+    status = json_reader_finish(&reader);
+    if (status == ST_OK)
+        status = find_workload(request, task, workload, jobs, err);
+    json_doc_fini(&doc);
+    if (status != ST_OK)
+        return status;
+    jobs->seeds = (int)seeds;
+    jobs->author = str_from_cstr(request->caller.name);
+    jobs->token_id = request->caller.token_id;
+    jobs->job_ids = ARENA_NEW_ARRAY(request->arena, (size_t)seeds, int64_t);
+    jobs->run_ids = ARENA_NEW_ARRAY(request->arena, (size_t)seeds, int64_t);
+    if (jobs->job_ids == NULL || jobs->run_ids == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for jobs");
+    return ST_OK;
+}
+
+static enum status find_workload(const struct request *request, struct str task,
+                                 struct str workload, struct create_jobs *jobs, struct error *err)
+{
+    jobs->task = task_find(request->app->tasks, task);
+    if (jobs->task == NULL)
+        return error_set_code(err, ST_INVALID, "unknown_task", "/task", "GET /v1/tasks lists them",
+                              "there is no task \"%.*s\"", (int)str_utf8_cut(task, 64), task.data);
+    if (jobs->task->workload == NULL)
+        return error_set_code(err, ST_INVALID, "no-workload", "/task", NULL,
+                              "nothing here trains %s yet", jobs->task->id);
+    if (workload.len > 0 && !str_eq_cstr(workload, jobs->task->workload))
+        return error_set_code(err, ST_INVALID, "no-workload", "/workload", NULL,
+                              "%s is trained by the workload %s", jobs->task->id,
+                              jobs->task->workload);
+    jobs->workload = str_from_cstr(jobs->task->workload);
+    jobs->recipe = str_from_cstr(jobs->task->recipe);
+    return ST_OK;
+}
+
+/* On the writer's thread, inside the transaction. */
+static enum status render_jobs(struct command *command, struct error *err)
+{
+    const struct create_jobs *jobs = command->args;
+    struct answer *answer = &command->answer;
+    struct json_out out;
+    struct buf body;
+    enum status status;
+
+    buf_init(&body, 65536);
+    out = (struct json_out){&body, false};
+    json_out_begin(&out, NULL, '{');
+    json_out_i64(&out, "entry", jobs->entry_id);
+    json_out_text(&out, "name", jobs->entry_name);
+    json_out_text(&out, "task", jobs->task->id);
+    json_out_begin(&out, "jobs", '[');
+    for (int i = 0; i < jobs->seeds; i++)
+        json_out_i64(&out, NULL, jobs->job_ids[i]);
+    json_out_end(&out, ']');
+    json_out_begin(&out, "runs", '[');
+    for (int i = 0; i < jobs->seeds; i++)
+        json_out_i64(&out, NULL, jobs->run_ids[i]);
+    json_out_end(&out, ']');
+    json_out_end(&out, '}');
+    status = buf_check(&body, err);
+    if (status == ST_OK) {
+        answer->status = 201;
+        answer->body = (struct str){arena_copy(command->arena, buf_str(&body)), body.len};
+        answer->location =
+            str_from_cstr(arena_printf(command->arena, "/v1/jobs/%" PRId64, jobs->job_ids[0]));
+        if (answer->body.data == NULL || answer->location.len == 0)
+            status = error_set(err, ST_NO_MEMORY, NULL, "no memory for an answer");
+    }
+    buf_fini(&body);
+    return status;
+}
+
+static void send_job(struct request *request, struct response *response)
+{
+    struct store_reader *reader = api_begin_read(request, response);
+    struct error err = {0};
+    struct job_record job;
+    struct json_out out;
+    enum status status;
+    int64_t id;
+
+    if (reader == NULL)
+        return;
+    status = request_arg_id(request, 0, &id, &err);
+    if (status == ST_OK)
+        status = store_get_job(reader, request->arena, id, clock_real_ms(), &job, &err);
+    api_end_read(reader);
+    if (status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
+    write_job(&out, NULL, &job);
+}
+
+static void write_job(struct json_out *out, const char *key, const struct job_record *job)
+{
+    json_out_begin(out, key, '{');
+    json_out_i64(out, "job", job->id);
+    json_out_text(out, "task", job->task);
+    json_out_text(out, "workload", job->workload);
+    json_out_text(out, "recipe", job->recipe);
+    json_out_i64(out, "run", job->run_id);
+    json_out_i64(out, "entry", job->entry_id);
+    json_out_text(out, "name", job->entry_name);
+    json_out_text(out, "state", job->state);
+    json_out_optional(out, "agent", job->agent_id);
+    json_out_text(out, "agent_name", job->agent_name);
+    json_out_text(out, "attempt", job->fence);
+    json_out_time(out, "created", job->created_ms);
+    json_out_optional(out, "position", job->position);
+    json_out_i64(out, "tries", job->tries);
+    json_out_text(out, "reason", waiting_reason(job));
+    json_out_end(out, '}');
+}
+
+static const char *waiting_reason(const struct job_record *job)
+{
+    if (job->reason[0] != '\0')
+        return job->reason;
+    if (strcmp(job->state, "queued") != 0)
+        return NULL;
+    return job->takeable ? "the agents that could take it are busy"
+                         : "no agent that could take it has been heard of lately";
+}

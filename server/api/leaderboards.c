@@ -1,0 +1,242 @@
+/* server/api/leaderboards.c: GET /v1/leaderboards/{task}: ranked by server/rank, written by it, cached here. */
+#include <inttypes.h>
+#include <strings.h>
+
+#include "common/clock.h"
+#include "server/api/api.h"
+#include "server/api/board_cache.h"
+#include "server/api/board_load.h"
+#include "server/app.h"
+#include "server/rank/board_write.h"
+
+struct board_form { /* what was asked for */
+    const struct task *task;
+    enum board_by by;
+    bool csv, has_as_of, has_from, has_to;
+    int64_t as_of_days, from_days, to_days;
+    struct str tier, framework, hardware;
+    int64_t limit, cursor;
+};
+
+static enum status read_form(struct request *request, struct board_form *form, struct error *err);
+static enum status read_form_by(struct request *request, struct board_form *form,
+                                struct error *err);
+static enum status read_tier(struct request *request, struct board_form *form, struct error *err);
+static enum status write_board(const struct board_form *form, struct store_reader *reader,
+                               struct arena *arena, struct buf *out, struct error *err);
+static void filter_board(const struct board_form *form, struct board *board);
+static bool is_wanted(const struct board_form *form, const struct board_entry *row);
+static bool holds_text(const char *text, struct str part);
+static enum status cut_page(const struct board_form *form, struct board *board, int64_t *next,
+                            struct error *err);
+static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
+                                       struct store_reader *reader, struct error *err);
+
+void handle_get_leaderboard(struct request *request, struct response *response)
+{
+    struct board_form form = {.task = api_find_task(request, response)};
+    struct shared_bytes *bytes;
+    struct store_reader *reader;
+    struct error err = {0};
+    char topic[128], etag[64];
+    int64_t version = 0;
+    struct str key;
+
+    if (form.task == NULL)
+        return;
+    if (read_form(request, &form, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    (void)snprintf(topic, sizeof topic, "board:%s", form.task->id);
+    reader = api_begin_read(request, response);
+    if (reader == NULL)
+        return;
+    if (store_get_version(reader, str_from_cstr(topic), &version, &err) != ST_OK) {
+        api_end_read(reader);
+        response_send_error(response, &err);
+        return;
+    }
+    (void)snprintf(etag, sizeof etag, "b%" PRId64 "%s", version, form.csv ? "c" : "j");
+    response_add_header(response, "Vary", "Accept");
+    if (response_send_not_modified(response, etag)) {
+        api_end_read(reader);
+        return;
+    }
+    key = str_from_cstr(arena_printf(request->arena, "%c%.*s?%.*s", form.csv ? 'c' : 'j',
+                                     STR_ARG(request->path), STR_ARG(request->query.text)));
+    bytes = board_cache_get(request->app->boards, key, version);
+    if (bytes == NULL) {
+        bytes = make_bytes(request, &form, reader, &err);
+        if (bytes != NULL)
+            board_cache_put(request->app->boards, key, version, bytes);
+    }
+    api_end_read(reader);
+    if (bytes == NULL)
+        response_send_error(response, &err);
+    else
+        response_send_shared(response, bytes,
+                             form.csv ? "text/csv; charset=utf-8" : "application/json");
+}
+
+static enum status read_form(struct request *request, struct board_form *form, struct error *err)
+{
+    struct query *query = &request->query;
+    struct str format = {0};
+    enum status status = read_form_by(request, form, err);
+
+    if (status == ST_OK)
+        status = query_read_date(query, "as_of", &form->has_as_of, &form->as_of_days, err);
+    if (status == ST_OK)
+        status = query_read_date(query, "from", &form->has_from, &form->from_days, err);
+    if (status == ST_OK)
+        status = query_read_date(query, "to", &form->has_to, &form->to_days, err);
+    if (status == ST_OK)
+        status = read_tier(request, form, err);
+    if (status == ST_OK)
+        status = api_read_page(request, &form->limit, &form->cursor, err);
+    if (status != ST_OK)
+        return status;
+    (void)query_read_text(query, "framework", &form->framework);
+    (void)query_read_text(query, "hardware", &form->hardware);
+    if (!query_read_text(query, "format", &format))
+        form->csv = request_prefers(request, "text/csv");
+    else if (str_eq(format, STR("csv")) || str_eq(format, STR("json")))
+        form->csv = format.len == 3;
+    else
+        return error_set_code(err, ST_INVALID, "bad_parameter", "format", NULL,
+                              "format is json or csv");
+    return query_finish(query, err);
+}
+
+static enum status read_form_by(struct request *request, struct board_form *form, struct error *err)
+{
+    struct str by;
+
+    form->by = form->task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
+    if (!query_read_text(&request->query, "by", &by))
+        return ST_OK;
+    if (!board_by_parse(by, &form->by) || form->by == BOARD_ENERGY)
+        return error_set_code(err, ST_INVALID, "bad_parameter", "by", NULL,
+                              "by is time, cost, latency or inference-cost");
+    if (!board_by_fits(form->by, form->task))
+        return error_set_code(err, ST_INVALID, "no-such-board", "by", NULL, "%s has no board by %s",
+                              form->task->id, board_by_name(form->by));
+    return ST_OK;
+}
+
+static enum status read_tier(struct request *request, struct board_form *form, struct error *err)
+{
+    static const char *const tiers[] = {"reported", "witnessed", "reproduced"};
+
+    if (!query_read_text(&request->query, "tier", &form->tier))
+        return ST_OK;
+    for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
+        if (str_eq_cstr(form->tier, tiers[i]))
+            return ST_OK;
+    return error_set_code(err, ST_INVALID, "bad_parameter", "tier", NULL,
+                          "tier is reported, witnessed or reproduced");
+}
+
+static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
+                                       struct store_reader *reader, struct error *err)
+{
+    struct shared_bytes *bytes = NULL;
+    struct arena arena;
+    struct buf out;
+
+    (void)request;
+    arena_init(&arena, BOARD_ARENA_BYTES);
+    buf_init(&out, RESPONSE_BODY_BYTES_MAX);
+    if (write_board(form, reader, &arena, &out, err) == ST_OK && buf_check(&out, err) == ST_OK) {
+        bytes = shared_bytes_create(buf_str(&out));
+        if (bytes == NULL)
+            (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
+    }
+    buf_fini(&out);
+    arena_fini(&arena);
+    return bytes;
+}
+
+static enum status write_board(const struct board_form *form, struct store_reader *reader,
+                               struct arena *arena, struct buf *out, struct error *err)
+{
+    char as_of[CLOCK_TEXT_BYTES], cursor[24];
+    struct board board;
+    int64_t next = 0;
+    enum status status = board_load(reader, arena, form->task, form->by, form->has_as_of,
+                                    form->as_of_days, &board, err);
+
+    if (status != ST_OK)
+        return status;
+    filter_board(form, &board);
+    status = cut_page(form, &board, &next, err);
+    if (status != ST_OK)
+        return status;
+    clock_format_days(form->as_of_days, as_of);
+    (void)snprintf(cursor, sizeof cursor, "%" PRId64, next);
+    if (form->csv)
+        board_write_csv(out, &board);
+    else
+        board_write_json(out, &board, form->has_as_of ? as_of : NULL, next > 0 ? cursor : NULL);
+    return ST_OK;
+}
+
+/* Keeps what is wanted, with the places of the whole board. */
+static void filter_board(const struct board_form *form, struct board *board)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < board->item_count; i++)
+        if (is_wanted(form, board->items[i].row))
+            board->items[kept++] = board->items[i];
+    board->item_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < board->not_ranked_count; i++)
+        if (is_wanted(form, board->not_ranked[i].row))
+            board->not_ranked[kept++] = board->not_ranked[i];
+    board->not_ranked_count = kept;
+}
+
+static bool is_wanted(const struct board_form *form, const struct board_entry *row)
+{
+    return (form->tier.len == 0 || str_eq_cstr(form->tier, row->tier)) &&
+           holds_text(row->framework, form->framework) &&
+           holds_text(row->hardware, form->hardware) &&
+           (!form->has_from || row->date_days >= form->from_days) &&
+           (!form->has_to || row->date_days <= form->to_days);
+}
+
+static bool holds_text(const char *text, struct str part)
+{
+    const size_t length = text == NULL ? 0 : strlen(text);
+
+    for (size_t i = 0; part.len > 0 && i + part.len <= length; i++)
+        if (strncasecmp(text + i, part.data, part.len) == 0)
+            return true;
+    return part.len == 0;
+}
+
+/* The cursor is the last entry that was shown: what came or went before it shifts nothing. */
+static enum status cut_page(const struct board_form *form, struct board *board, int64_t *next,
+                            struct error *err)
+{
+    const size_t limit = (size_t)form->limit;
+    size_t from = 0;
+
+    while (form->cursor > 0 && from < board->item_count &&
+           board->items[from].row->entry != form->cursor)
+        from++;
+    if (form->cursor > 0 && from == board->item_count)
+        return error_set_code(err, ST_INVALID, "bad_parameter", "cursor", "begin at the first page",
+                              "the cursor's entry is not on this board");
+    if (form->cursor > 0)
+        from++;
+    board->items += from;
+    board->item_count -= from;
+    if (board->item_count > limit) {
+        board->item_count = limit;
+        *next = board->items[limit - 1].row->entry;
+    }
+    return ST_OK;
+}

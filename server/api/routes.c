@@ -1,0 +1,91 @@
+/* server/api/routes.c: which handler answers which call; schema/openapi.yaml describes the same calls. */
+#include "server/api/api.h"
+#include "server/http/auth.h"
+
+/* A file as JSON text may grow by its escapes; two of 64 KiB, and the envelope. */
+#define SUBMISSION_BYTES_MAX (4u * 65536 + 16384)
+#define EVENTS_BYTES_MAX     (256u << 10)
+
+static const struct route routes[] = {
+    {.method = HTTP_GET, .pattern = "/v1/tasks", .handle = handle_list_tasks},
+    {.method = HTTP_GET, .pattern = "/v1/tasks/{task}", .handle = handle_get_task},
+
+    {.method = HTTP_POST,
+     .pattern = "/v1/submissions/validate",
+     .handle = handle_validate_submission,
+     .media = MEDIA_JSON | MEDIA_MULTIPART,
+     .body_bytes_max = SUBMISSION_BYTES_MAX},
+    {.method = HTTP_POST,
+     .pattern = "/v1/submissions",
+     .handle = handle_post_submission,
+     .roles = AUTH_SUBMITTER | AUTH_OPERATOR,
+     .media = MEDIA_JSON | MEDIA_MULTIPART,
+     .body_bytes_max = SUBMISSION_BYTES_MAX},
+    {.method = HTTP_GET, .pattern = "/v1/submissions", .handle = handle_list_submissions},
+    {.method = HTTP_GET,
+     .pattern = "/v1/submissions/{submission}",
+     .handle = handle_get_submission,
+     .optional_auth = true},
+    {.method = HTTP_GET,
+     .pattern = "/v1/submissions/{submission}/files/{name}",
+     .handle = handle_get_submission_file,
+     .optional_auth = true},
+
+    {.method = HTTP_GET, .pattern = "/v1/leaderboards/{task}", .handle = handle_get_leaderboard},
+    {.method = HTTP_GET, .pattern = "/v1/entries/{entry}", .handle = handle_get_entry},
+    {.method = HTTP_GET, .pattern = "/v1/runs/{run}", .handle = handle_get_run},
+    {.method = HTTP_GET, .pattern = "/v1/runs/{run}/epochs", .handle = handle_get_epochs},
+
+    {.method = HTTP_POST,
+     .pattern = "/v1/jobs",
+     .handle = handle_post_jobs,
+     .roles = AUTH_OPERATOR,
+     .media = MEDIA_JSON},
+    {.method = HTTP_GET, .pattern = "/v1/jobs/{job}", .handle = handle_get_job},
+    {.method = HTTP_POST,
+     .pattern = "/v1/jobs/{job}/cancel",
+     .handle = handle_cancel_job,
+     .roles = AUTH_OPERATOR},
+    {.method = HTTP_GET, .pattern = "/v1/queue", .handle = handle_get_queue},
+    {.method = HTTP_GET, .pattern = "/v1/agents", .handle = handle_list_agents},
+    {.method = HTTP_GET, .pattern = "/v1/agents/{agent}", .handle = handle_get_agent},
+
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/register",
+     .handle = handle_register,
+     .roles = AUTH_REGISTRATION,
+     .media = MEDIA_JSON},
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/claim",
+     .handle = handle_claim,
+     .roles = AUTH_AGENT,
+     .media = MEDIA_JSON},
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/attempts/{attempt}/heartbeat",
+     .handle = handle_heartbeat,
+     .roles = AUTH_AGENT,
+     .media = MEDIA_JSON},
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/attempts/{attempt}/events",
+     .handle = handle_events,
+     .roles = AUTH_AGENT,
+     .media = MEDIA_NDJSON,
+     .body_bytes_max = EVENTS_BYTES_MAX},
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/attempts/{attempt}/finish",
+     .handle = handle_finish,
+     .roles = AUTH_AGENT,
+     .media = MEDIA_JSON},
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/attempts/{attempt}/release",
+     .handle = handle_release,
+     .roles = AUTH_AGENT,
+     .media = MEDIA_JSON},
+
+    {.method = HTTP_GET, .pattern = "/v1/stream", .handle = handle_stream},
+    {.method = HTTP_GET, .pattern = "/v1/openapi.json", .handle = handle_openapi},
+    {.method = HTTP_GET, .pattern = "/healthz", .handle = handle_healthz},
+    {.method = HTTP_GET, .pattern = "/readyz", .handle = handle_readyz},
+};
+
+const struct route_table api_routes = {routes, ARRAY_LEN(routes)};

@@ -1,0 +1,240 @@
+/* server/api/stream.c: GET /v1/stream: what changes, as Server-Sent Events, out of the change table. A stream keeps
+ * the id of the last change it has sent and reads on from there whenever it is woken. */
+#include <inttypes.h>
+
+#include "common/task.h"
+#include "server/api/api.h"
+#include "server/api/epoch_write.h"
+#include "server/api/json_out.h"
+#include "server/app.h"
+#include "server/store/read.h"
+
+enum { TOPICS_MAX = 16, BATCH = 200, STREAM_ARENA_BYTES = 4 << 20, PENDING_ENOUGH = 64 * 1024 };
+
+struct feed {
+    struct app *app;
+    char *topics[TOPICS_MAX + 1];
+    size_t topic_count;
+    int64_t after; /* id of the last change that was looked at */
+};
+
+static enum status read_topics(struct request *request, struct feed *feed, struct error *err);
+static enum status check_topic(const struct request *request, struct str topic, struct error *err);
+static enum status read_after(struct request *request, struct feed *feed, struct error *err);
+static void destroy_feed(void *state);
+static bool fill_feed(void *state, struct buf *out);
+static bool is_followed(const struct feed *feed, const char *topic);
+static bool append_change(struct feed *feed, struct store_reader *reader, struct arena *arena,
+                          const struct change_record *change, struct buf *out);
+static enum status write_data(struct feed *feed, struct store_reader *reader, struct arena *arena,
+                              const struct change_record *change, struct json_out *out,
+                              struct error *err);
+
+void handle_stream(struct request *request, struct response *response)
+{
+    struct feed *feed = calloc(1, sizeof *feed);
+    struct error err = {0};
+    enum status status = ST_OK;
+
+    if (feed == NULL)
+        status = error_set(&err, ST_NO_MEMORY, NULL, "no memory for a stream");
+    else
+        feed->app = request->app;
+    if (status == ST_OK)
+        status = read_topics(request, feed, &err);
+    if (status == ST_OK)
+        status = read_after(request, feed, &err);
+    if (status == ST_OK)
+        status = query_finish(&request->query, &err);
+    if (status == ST_OK && !request_stream_has_room(request))
+        status = error_set_code(&err, ST_UNAVAILABLE, "busy", NULL, NULL,
+                                "the server has as many streams as it can take");
+    if (status != ST_OK) {
+        destroy_feed(feed);
+        response_send_error(response, &err);
+        return;
+    }
+    response_add_header(response, "Cache-Control", "no-store");
+    response_add_header(response, "X-Accel-Buffering", "no"); /* nginx would hold events back */
+    response_begin_stream(response, &(struct stream_source){
+                                        .fill = fill_feed,
+                                        .destroy = destroy_feed,
+                                        .state = feed,
+                                        .topics = (const char *const *)feed->topics,
+                                        .topic_count = feed->topic_count,
+                                    });
+}
+
+static enum status read_topics(struct request *request, struct feed *feed, struct error *err)
+{
+    struct str rest = {0}, topic;
+    bool more = true;
+
+    if (!query_read_text(&request->query, "topics", &rest) || rest.len == 0)
+        return error_set_code(err, ST_INVALID, "missing_parameter", "topics",
+                              "topics=run:7,board:cifar10-train,queue",
+                              "a stream needs its topics");
+    while (str_split_next(&rest, &more, ',', &topic)) {
+        const enum status status = check_topic(request, topic, err);
+
+        if (status != ST_OK)
+            return status;
+        if (feed->topic_count == TOPICS_MAX)
+            return error_set_code(err, ST_INVALID, "out_of_range", "topics", NULL,
+                                  "a stream has %d topics at most", TOPICS_MAX);
+        feed->topics[feed->topic_count] = strndup(topic.data, topic.len);
+        if (feed->topics[feed->topic_count] == NULL)
+            return error_set(err, ST_NO_MEMORY, NULL, "no memory for a stream");
+        feed->topic_count++;
+    }
+    return ST_OK;
+}
+
+static enum status check_topic(const struct request *request, struct str topic, struct error *err)
+{
+    static const struct str run = {"run:", 4}, board = {"board:", 6};
+    int64_t id;
+
+    if (str_eq(topic, STR("queue")))
+        return ST_OK;
+    if (str_starts_with(topic, run) && str_parse_i64(str_slice(topic, run.len, topic.len), &id) &&
+        id > 0 && topic.len < 32 && topic.data[run.len] != '0')
+        return ST_OK;
+    if (str_starts_with(topic, board) &&
+        task_find(request->app->tasks, str_slice(topic, board.len, topic.len)) != NULL)
+        return ST_OK;
+    return error_set_code(err, ST_INVALID, "bad_parameter", "topics", "run:ID, board:TASK or queue",
+                          "there is no topic \"%.*s\"", (int)str_utf8_cut(topic, 64), topic.data);
+}
+
+static enum status read_after(struct request *request, struct feed *feed, struct error *err)
+{
+    const struct str header = request_header(request, "Last-Event-ID");
+    int64_t after = -1;
+    enum status status =
+        query_read_i64(&request->query, "last_event_id", 0, INT64_MAX, &after, err);
+
+    if (status != ST_OK)
+        return status;
+    if (header.len > 0 && (!str_parse_i64(header, &after) || after < 0))
+        return error_set_code(err, ST_INVALID, "bad_parameter", "Last-Event-ID", NULL,
+                              "Last-Event-ID is the number of an event");
+    feed->after = after >= 0 ? after : store_last_change_id(request->app->store);
+    return ST_OK;
+}
+
+static void destroy_feed(void *state)
+{
+    struct feed *feed = state;
+
+    if (feed == NULL)
+        return;
+    for (size_t i = 0; i < feed->topic_count; i++)
+        free(feed->topics[i]);
+    free(feed);
+}
+
+/* false ends the stream: the client comes back with the last id it saw. */
+static bool fill_feed(void *state, struct buf *out)
+{
+    struct feed *feed = state;
+    struct change_record *rows;
+    struct store_reader *reader;
+    struct error err = {0};
+    size_t count = BATCH;
+    bool good = true;
+
+    reader = app_reader(feed->app, &err);
+    while (reader != NULL && good && count == BATCH && out->len < PENDING_ENOUGH) {
+        const int64_t last = store_last_change_id(feed->app->store);
+        struct arena arena;
+        bool reset = false;
+
+        arena_init(&arena, STREAM_ARENA_BYTES);
+        good = store_list_changes(reader, &arena, feed->after, BATCH, &rows, &count, &reset,
+                                  &err) == ST_OK;
+        if (good && (reset || feed->after > last)) {
+            buf_appendf(out, "id: %" PRId64 "\nevent: reset\ndata: {}\n\n", last);
+            feed->after = last;
+            count = 0;
+        }
+        for (size_t i = 0; good && i < count; i++) {
+            if (is_followed(feed, rows[i].topic))
+                good = append_change(feed, reader, &arena, &rows[i], out);
+            feed->after = rows[i].id;
+        }
+        arena_fini(&arena);
+    }
+    return reader != NULL && good;
+}
+
+static bool is_followed(const struct feed *feed, const char *topic)
+{
+    for (size_t i = 0; i < feed->topic_count; i++)
+        if (strcmp(feed->topics[i], topic) == 0)
+            return true;
+    return false;
+}
+
+static bool append_change(struct feed *feed, struct store_reader *reader, struct arena *arena,
+                          const struct change_record *change, struct buf *out)
+{
+    const size_t before = out->len;
+    struct json_out json = {out, false};
+    struct error err = {0};
+
+    buf_appendf(out, "id: %" PRId64 "\nevent: %s\ndata: ", change->id, change->kind);
+    if (write_data(feed, reader, arena, change, &json, &err) == ST_OK) {
+        buf_append_cstr(out, "\n\n");
+        return !out->failed;
+    }
+    out->len =
+        before; /* what it was about is no longer the run's: a later attempt's epochs replaced it */
+    return err.status == ST_NOT_FOUND;
+}
+
+static enum status write_data(struct feed *feed, struct store_reader *reader, struct arena *arena,
+                              const struct change_record *change, struct json_out *out,
+                              struct error *err)
+{
+    const struct str topic = str_from_cstr(change->topic);
+    struct epoch_record epoch;
+    struct run_record run;
+    struct job_record job;
+    enum status status = ST_OK;
+    int64_t run_id = 0;
+    size_t colon = topic.len;
+
+    (void)feed;
+    (void)str_find_char(topic, ':', &colon);
+    if (strcmp(change->kind, "epoch") == 0) {
+        if (!str_parse_i64(str_slice(topic, colon + 1, topic.len), &run_id))
+            return error_set(err, ST_NOT_FOUND, NULL, "not a run's topic");
+        status = store_get_epoch(reader, arena, run_id, change->ref, &epoch, err);
+    } else if (strcmp(change->kind, "run") == 0) {
+        status = store_get_run(reader, arena, change->ref, &run, err);
+    } else if (strcmp(change->kind, "job") == 0) {
+        status = store_get_job(reader, arena, change->ref, change->at_ms, &job, err);
+    }
+    if (status != ST_OK)
+        return status;
+    json_out_begin(out, NULL, '{');
+    if (strcmp(change->kind, "epoch") == 0) {
+        json_out_i64(out, "run", run_id);
+        epoch_write_members(out, &epoch);
+    } else if (strcmp(change->kind, "run") == 0) {
+        json_out_i64(out, "run", change->ref);
+        json_out_text(out, "state", run.state);
+        json_out_decimal(out, "tta_s", run.tta_ns, 9);
+    } else if (strcmp(change->kind, "job") == 0) {
+        json_out_i64(out, "job", change->ref);
+        json_out_text(out, "state", job.state);
+    } else if (strcmp(change->kind, "agent") == 0) {
+        json_out_i64(out, "agent", change->ref);
+    } else {
+        json_out_str(out, "task", str_slice(topic, colon + 1, topic.len));
+        json_out_i64(out, "entry", change->ref);
+    }
+    json_out_end(out, '}');
+    return ST_OK;
+}

@@ -1,0 +1,101 @@
+/* server/api/submission_write.c: see submission_write.h. */
+#include "server/api/submission_write.h"
+
+static void write_file(struct json_out *out, const struct submission_view *view, const char *ending,
+                       size_t bytes, const char *sha256);
+
+void submission_write(struct json_out *out, const struct submission_view *view)
+{
+    json_out_begin(out, NULL, '{');
+    json_out_i64(out, "submission", view->id);
+    json_out_text(out, "task", view->task);
+    if (view->task_version > 0)
+        json_out_i64(out, "task_version", view->task_version);
+    json_out_text(out, "name", view->name);
+    json_out_text(out, "author", view->author);
+    json_out_text(out, "state", view->state);
+    json_out_text(out, "reason", view->reason);
+    json_out_time(out, "since", view->since_ms);
+    json_out_text(out, "next", view->next);
+    json_out_optional(out, "entry", view->entry_id);
+    json_out_decimal(out, "tta_s", view->tta_ns, 9);
+    if (view->latency_text != NULL)
+        json_out_number(out, "latency_ms", view->latency_text);
+    else
+        json_out_decimal(out, "latency_ms", view->latency_ns, 6);
+    if (view->cost_text != NULL)
+        json_out_number(out, "cost_usd", view->cost_text);
+    else
+        json_out_decimal(out, "cost_usd", view->cost_pico, 12);
+    json_out_optional(out, "place", view->place);
+    json_out_begin(out, "files", '[');
+    write_file(out, view, ".json", view->entry_bytes, view->entry_sha256);
+    if (view->has_progress)
+        write_file(out, view, ".tsv", view->progress_bytes, view->progress_sha256);
+    json_out_end(out, ']');
+    if (view->result != NULL)
+        submission_write_findings(out, "findings", view->result);
+    json_out_end(out, '}');
+}
+
+void submission_write_findings(struct json_out *out, const char *key,
+                               const struct intake_result *result)
+{
+    json_out_begin(out, key, '[');
+    for (size_t i = 0; i < result->finding_count; i++) {
+        const struct intake_finding *finding = &result->findings[i];
+
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "file", finding->file);
+        if (finding->line > 0)
+            json_out_i64(out, "line", finding->line);
+        if (finding->pointer != NULL && finding->pointer[0] != '\0')
+            json_out_text(out, "pointer", finding->pointer);
+        if (finding->field != NULL && finding->field[0] != '\0')
+            json_out_text(out, "field", finding->field);
+        json_out_text(out, "code", finding->code);
+        json_out_text(out, "severity", intake_severity_name(finding->severity));
+        json_out_text(out, "detail", finding->detail);
+        if (finding->hint != NULL && finding->hint[0] != '\0')
+            json_out_text(out, "hint", finding->hint);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+const struct problem_item *submission_list_items(struct arena *arena,
+                                                 const struct intake_result *result)
+{
+    struct problem_item *items = ARENA_NEW_ARRAY(arena, result->finding_count, struct problem_item);
+
+    if (items == NULL)
+        return NULL;
+    for (size_t i = 0; i < result->finding_count; i++) {
+        const struct intake_finding *finding = &result->findings[i];
+
+        items[i] = (struct problem_item){
+            .file = finding->file,
+            .line = finding->line,
+            .pointer = finding->pointer,
+            .field = finding->field,
+            .code = finding->code,
+            .severity = intake_severity_name(finding->severity),
+            .detail = finding->detail,
+            .hint = finding->hint,
+        };
+    }
+    return items;
+}
+
+static void write_file(struct json_out *out, const struct submission_view *view, const char *ending,
+                       size_t bytes, const char *sha256)
+{
+    char name[256];
+
+    (void)snprintf(name, sizeof name, "%s%s", view->name, ending);
+    json_out_begin(out, NULL, '{');
+    json_out_text(out, "name", name);
+    json_out_i64(out, "bytes", (int64_t)bytes);
+    json_out_text(out, "sha256", sha256);
+    json_out_end(out, '}');
+}

@@ -1,0 +1,37 @@
+/* server/api/submission_write.h: a submission as JSON, the same after POST and for GET; findings as problem items.
+ * Threads: pure, any. */
+#ifndef DAYBREAK_SERVER_API_SUBMISSION_WRITE_H
+#define DAYBREAK_SERVER_API_SUBMISSION_WRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/arena.h"
+#include "server/api/json_out.h"
+#include "server/http/response.h"
+#include "server/intake/intake.h"
+
+/* What is known of a submission; absent parts are left out. */
+struct submission_view {
+    int64_t id;
+    const char *task, *name, *author, *state, *reason, *next;
+    int64_t task_version; /* 0: left out */
+    int64_t since_ms;
+    struct opt_i64 entry_id, tta_ns, latency_ns, cost_pico, place;
+    const char *latency_text, *cost_text; /* exact; NULL: from the integers */
+    const char *entry_sha256, *progress_sha256;
+    size_t entry_bytes, progress_bytes;
+    bool has_progress;
+    const struct intake_result *result; /* findings; NULL: none are told */
+};
+
+void submission_write(struct json_out *out, const struct submission_view *view);
+
+/* "findings" of a verdict. */
+void submission_write_findings(struct json_out *out, const char *key,
+                               const struct intake_result *result);
+/* The same as items of a problem; NULL without memory. */
+const struct problem_item *submission_list_items(struct arena *arena,
+                                                 const struct intake_result *result);
+
+#endif

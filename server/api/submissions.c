@@ -1,0 +1,325 @@
+/* server/api/submissions.c: reading submissions: the list, one of them, and the files as they were sent. */
+#include <inttypes.h>
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "server/api/api.h"
+#include "server/api/board_load.h"
+#include "server/api/submission_write.h"
+#include "server/app.h"
+
+#define REDACTED "\"(redacted)\""
+
+static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
+                               struct error *err);
+static void write_list(struct response *response, const struct submission_record *rows,
+                       size_t count, int64_t limit);
+static void write_csv(struct response *response, const struct submission_record *rows,
+                      size_t count);
+static enum status read_one(struct request *request, struct store_reader *reader,
+                            struct submission_view *view, struct error *err);
+static enum status add_entry(struct request *request, struct store_reader *reader, int64_t entry_id,
+                             struct submission_view *view, struct error *err);
+static bool may_see_address(const struct request *request,
+                            const struct submission_record *submission);
+static void send_file(struct request *request, struct response *response,
+                      const struct submission_record *submission, struct str bytes, bool is_entry);
+static enum status redact(struct str bytes, struct arena *arena, struct buf *out,
+                          struct error *err);
+static void append_without(struct buf *out, struct str text, struct str address);
+
+void handle_list_submissions(struct request *request, struct response *response)
+{
+    struct submission_filter filter = {0};
+    struct submission_record *rows;
+    struct store_reader *reader;
+    struct error err = {0};
+    size_t count;
+    bool csv;
+    enum status status = read_filter(request, &filter, &csv, &err);
+
+    if (status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    reader = api_begin_read(request, response);
+    if (reader == NULL)
+        return;
+    filter.limit++; /* one more than asked for tells whether there is a next page */
+    status = store_list_submissions(reader, request->arena, &filter, &rows, &count, &err);
+    filter.limit--;
+    api_end_read(reader);
+    if (status != ST_OK)
+        response_send_error(response, &err);
+    else if (csv)
+        write_csv(response, rows, count > (size_t)filter.limit ? (size_t)filter.limit : count);
+    else
+        write_list(response, rows, count, filter.limit);
+}
+
+void handle_get_submission(struct request *request, struct response *response)
+{
+    struct store_reader *reader = api_begin_read(request, response);
+    struct submission_view view = {0};
+    struct error err = {0};
+    struct json_out out;
+    enum status status;
+
+    if (reader == NULL)
+        return;
+    status = read_one(request, reader, &view, &err);
+    api_end_read(reader);
+    if (status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
+    submission_write(&out, &view);
+}
+
+void handle_get_submission_file(struct request *request, struct response *response)
+{
+    struct store_reader *reader = api_begin_read(request, response);
+    struct submission_record submission;
+    struct submission_files files;
+    struct error err = {0};
+    const struct str name = request->args[1];
+    enum status status;
+    int64_t id;
+
+    if (reader == NULL)
+        return;
+    status = request_arg_id(request, 0, &id, &err);
+    if (status == ST_OK)
+        status = store_get_submission(reader, request->arena, id, &submission, &err);
+    if (status == ST_OK)
+        status = store_get_submission_files(reader, request->arena, id, &files, &err);
+    api_end_read(reader);
+    if (status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    if (str_eq_cstr(name, arena_printf(request->arena, "%s.json", submission.name))) {
+        send_file(request, response, &submission, files.entry, true);
+    } else if (files.has_progress &&
+               str_eq_cstr(name, arena_printf(request->arena, "%s.tsv", submission.name))) {
+        send_file(request, response, &submission, files.progress, false);
+    } else {
+        (void)error_set_code(&err, ST_NOT_FOUND, "not-found", NULL,
+                             "the submission itself lists its files", "it has no such file");
+        response_send_error(response, &err);
+    }
+}
+
+static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
+                               struct error *err)
+{
+    struct str format = {0};
+    int64_t limit;
+    enum status status = api_read_page(request, &limit, &filter->before_id, err);
+
+    if (status != ST_OK)
+        return status;
+    filter->limit = (int)limit;
+    (void)query_read_text(&request->query, "task", &filter->task);
+    (void)query_read_text(&request->query, "state", &filter->state);
+    (void)query_read_text(&request->query, "author", &filter->author);
+    *csv = query_read_text(&request->query, "format", &format)
+               ? str_eq(format, STR("csv"))
+               : request_prefers(request, "text/csv");
+    return query_finish(&request->query, err);
+}
+
+static void write_list(struct response *response, const struct submission_record *rows,
+                       size_t count, int64_t limit)
+{
+    const bool more = count > (size_t)limit;
+    const size_t shown = more ? (size_t)limit : count;
+    struct json_out out;
+
+    if (more)
+        response_add_header(response, "Link",
+                            "</v1/submissions?limit=%" PRId64 "&cursor=%" PRId64 ">; rel=\"next\"",
+                            limit, rows[shown - 1].id);
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
+    json_out_begin(&out, NULL, '{');
+    json_out_begin(&out, "items", '[');
+    for (size_t i = 0; i < shown; i++) {
+        json_out_begin(&out, NULL, '{');
+        json_out_i64(&out, "submission", rows[i].id);
+        json_out_text(&out, "task", rows[i].task);
+        json_out_text(&out, "name", rows[i].name);
+        json_out_text(&out, "author", rows[i].author);
+        json_out_text(&out, "state", rows[i].state);
+        json_out_text(&out, "reason", rows[i].reason);
+        json_out_time(&out, "since", rows[i].since_ms);
+        json_out_optional(&out, "entry", rows[i].entry_id);
+        json_out_end(&out, '}');
+    }
+    json_out_end(&out, ']');
+    if (more) {
+        char cursor[24];
+
+        (void)snprintf(cursor, sizeof cursor, "%" PRId64, rows[shown - 1].id);
+        json_out_text(&out, "next_cursor", cursor);
+    }
+    json_out_end(&out, '}');
+}
+
+static void write_csv(struct response *response, const struct submission_record *rows, size_t count)
+{
+    struct buf *out = response_begin(response, 200, "text/csv; charset=utf-8");
+
+    buf_append_cstr(out, "submission,task,name,author,state,since\r\n");
+    for (size_t i = 0; i < count; i++) {
+        char since[CLOCK_TEXT_BYTES];
+
+        clock_format_utc(rows[i].since_ms, since);
+        buf_appendf(out, "%" PRId64 ",", rows[i].id);
+        csv_append_cell(out, str_from_cstr(rows[i].task));
+        buf_append_char(out, ',');
+        csv_append_cell(out, str_from_cstr(rows[i].name));
+        buf_append_char(out, ',');
+        csv_append_cell(out, str_from_cstr(rows[i].author));
+        buf_appendf(out, ",%s,%s\r\n", rows[i].state, since);
+    }
+}
+
+static enum status read_one(struct request *request, struct store_reader *reader,
+                            struct submission_view *view, struct error *err)
+{
+    struct submission_record submission;
+    int64_t id;
+    enum status status = request_arg_id(request, 0, &id, err);
+
+    if (status == ST_OK)
+        status = store_get_submission(reader, request->arena, id, &submission, err);
+    if (status != ST_OK)
+        return status;
+    *view = (struct submission_view){
+        .id = submission.id,
+        .task = submission.task,
+        .name = submission.name,
+        .author = submission.author,
+        .state = submission.state,
+        .reason = submission.reason,
+        .next = submission.next,
+        .since_ms = submission.since_ms,
+        .entry_id = submission.entry_id,
+        .entry_bytes = submission.entry_bytes,
+        .entry_sha256 = submission.entry_sha256,
+        .has_progress = submission.has_progress,
+        .progress_bytes = submission.progress_bytes,
+        .progress_sha256 = submission.progress_sha256,
+    };
+    return submission.entry_id.has
+               ? add_entry(request, reader, submission.entry_id.value, view, err)
+               : ST_OK;
+}
+
+static enum status add_entry(struct request *request, struct store_reader *reader, int64_t entry_id,
+                             struct submission_view *view, struct error *err)
+{
+    const struct task *task = task_find(request->app->tasks, str_from_cstr(view->task));
+    struct entry_record entry;
+    struct board board = {0};
+    struct arena arena;
+    enum status status = store_get_entry(reader, request->arena, entry_id, &entry, err);
+
+    if (status != ST_OK)
+        return status;
+    view->task_version = entry.task_version;
+    view->tta_ns = entry.tta_ns;
+    view->latency_ns = entry.latency_ns;
+    view->latency_text = entry.latency_ms_text;
+    view->cost_pico = entry.cost_pico;
+    view->cost_text = entry.inference_cost_text;
+    if (task == NULL)
+        return ST_OK;
+    arena_init(&arena, BOARD_ARENA_BYTES);
+    status =
+        board_load(reader, &arena, task, task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY,
+                   false, 0, &board, err);
+    for (size_t i = 0; i < board.item_count && status == ST_OK; i++)
+        if (board.items[i].row->entry == entry_id)
+            view->place = (struct opt_i64){true, (int64_t)board.items[i].place};
+    arena_fini(&arena);
+    return status;
+}
+
+static bool may_see_address(const struct request *request,
+                            const struct submission_record *submission)
+{
+    if (!request->has_caller)
+        return false;
+    return request->caller.role == ROLE_REVIEWER || request->caller.role == ROLE_ADMIN ||
+           (submission->token_id.has && submission->token_id.value == request->caller.token_id);
+}
+
+/* As data alone: never something that a browser would draw. */
+static void send_file(struct request *request, struct response *response,
+                      const struct submission_record *submission, struct str bytes, bool is_entry)
+{
+    const char *type = is_entry ? "application/json" : "text/tab-separated-values; charset=utf-8";
+    struct error err = {0};
+    struct buf redacted;
+
+    response_add_header(response, "Vary", "Authorization");
+    response_add_header(response, "Content-Disposition", "attachment");
+    if (!is_entry || may_see_address(request, submission)) {
+        buf_append(response_begin(response, 200, type), bytes);
+        return;
+    }
+    buf_init(&redacted, RESPONSE_BODY_BYTES_MAX);
+    if (redact(bytes, request->arena, &redacted, &err) != ST_OK) {
+        response_send_error(response, &err);
+    } else {
+        response_add_header(response, "Daybreak-Redacted", "authorEmail");
+        buf_append(response_begin(response, 200, type), buf_str(&redacted));
+    }
+    buf_fini(&redacted);
+}
+
+/* The member's value goes, and the same address wherever else the text has it. A file that is no longer read as
+ * JSON is not shown at all. */
+static enum status redact(struct str bytes, struct arena *arena, struct buf *out, struct error *err)
+{
+    const struct json_place *place;
+    struct error fault = {0};
+    struct str address = {0};
+    struct json_doc doc;
+    const char *text;
+
+    if (json_doc_parse(bytes, arena, &doc, &fault) != ST_OK)
+        return error_set(err, ST_INTERNAL, NULL, "a stored entry is not JSON: %s", fault.detail);
+    place = json_doc_find(&doc, "/authorEmail");
+    text = json_string_value(json_object_get(doc.root, "authorEmail"));
+    if (text != NULL && strlen(text) > 3)
+        address = str_from_cstr(text);
+    if (place == NULL) {
+        buf_append(out, bytes);
+    } else {
+        const size_t from = (size_t)(place->raw.data - bytes.data);
+
+        append_without(out, str_slice(bytes, 0, from), address);
+        buf_append_cstr(out, REDACTED);
+        append_without(out, str_slice(bytes, from + place->raw.len, bytes.len), address);
+    }
+    json_doc_fini(&doc);
+    return buf_check(out, err);
+}
+
+static void append_without(struct buf *out, struct str text, struct str address)
+{
+    while (text.len > 0) {
+        const char *found =
+            address.len == 0 ? NULL : memmem(text.data, text.len, address.data, address.len);
+        const size_t before = found == NULL ? text.len : (size_t)(found - text.data);
+
+        buf_append(out, str_slice(text, 0, before));
+        if (found == NULL)
+            return;
+        buf_append_cstr(out, "(redacted)");
+        text = str_slice(text, before + address.len, text.len);
+    }
+}
