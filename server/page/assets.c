@@ -62,7 +62,7 @@ static void make_version(char version[VERSION_BYTES + 1])
     struct sha256 *hash = sha256_create();
 
     for (size_t i = 0; i < embedded_web_count; i++)
-        sha256_update(hash, embedded_web[i].sha256, 2 * SHA256_BYTES);
+        sha256_update(hash, embedded_web[i].sha256, SHA256_HEX_BYTES - 1);
     sha256_finish(hash, digest);
     str_format_hex(digest, VERSION_BYTES / 2, version);
 }

@@ -131,7 +131,7 @@ static void make_steps(struct arena *arena, const struct board *board, const str
     struct buf path;
     const char *copy;
 
-    buf_init(&path, 64 * STAIRS_RECORDS_MAX);
+    buf_init(&path, (size_t)64 * STAIRS_RECORDS_MAX);
     for (size_t i = 0; steps != NULL && i < count; i++) {
         const double x = x_of(scale, records[i]->date_days);
         char date[CLOCK_TEXT_BYTES];

@@ -54,11 +54,11 @@ struct field {
 };
 
 struct record {
-    char name[NAME_BYTES];
     const char *path;
-    int line;
     size_t field_count;
     struct field fields[FIELDS_MAX];
+    char name[NAME_BYTES];
+    int line;
     bool written; /* in the header */
 };
 
@@ -174,7 +174,7 @@ static void die(const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
-    exit(1);
+    exit(1); // NOLINT(concurrency-mt-unsafe): one thread
 }
 
 /* ---- reading ---- */
@@ -280,6 +280,41 @@ static void end_body(void)
     fprintf(out, "}\n");
 }
 
+/* Reads the directive that begins at `begin` (of `text`), acts on it, and returns where to go on. */
+static char *scan_directive(char *text, char *begin, bool declarations)
+{
+    char *words[WORDS_MAX], *close = strstr(begin, "}}"), *after;
+    size_t count;
+    bool alone;
+
+    if (close == NULL)
+        die("{{ without }}");
+    after = close + 2;
+    alone = stands_alone(begin, text, after);
+    *close = '\0';
+    for (const char *c = begin; c < close; c++)
+        line += *c == '\n';
+    count = split_words(begin + 2, words);
+    if (count == 0)
+        die("{{}} is empty");
+    if (strcmp(words[0], "struct") == 0 || strcmp(words[0], "view") == 0) {
+        declare(declarations ? words : NULL, count, &after);
+    } else if (!declarations) {
+        compile(words, count);
+    } else if (strcmp(words[0], "body") == 0) {
+        if (source->has_body)
+            die("{{body}} stands here for the second time");
+        sources[source - sources].has_body = true;
+    }
+    if (alone) {
+        after += strcspn(after, "\n");
+        line += *after == '\n';
+        after += *after == '\n';
+        literal_at_line_start = true;
+    }
+    return after;
+}
+
 /* Walks over a file twice: for what it declares, then for what it prints. */
 static void scan(bool declarations)
 {
@@ -291,42 +326,13 @@ static void scan(bool declarations)
     if (!declarations)
         begin_body();
     while (*at != '\0') {
-        char *words[WORDS_MAX], *begin = at, *close;
-        size_t count;
-        bool alone;
-
-        if (at[0] != '{' || at[1] != '{') {
-            if (!declarations)
-                emit_byte(*at);
-            line += *at++ == '\n';
+        if (at[0] == '{' && at[1] == '{') {
+            at = scan_directive(copy, at, declarations);
             continue;
         }
-        close = strstr(at, "}}");
-        if (close == NULL)
-            die("{{ without }}");
-        alone = stands_alone(begin, copy, close + 2);
-        *close = '\0';
-        for (const char *c = begin; c < close; c++)
-            line += *c == '\n';
-        count = split_words(begin + 2, words);
-        if (count == 0)
-            die("{{}} is empty");
-        at = close + 2;
-        if (strcmp(words[0], "struct") == 0 || strcmp(words[0], "view") == 0) {
-            declare(declarations ? words : NULL, count, &at);
-        } else if (!declarations) {
-            compile(words, count);
-        } else if (strcmp(words[0], "body") == 0) {
-            if (source->has_body)
-                die("{{body}} stands here for the second time");
-            sources[source - sources].has_body = true;
-        }
-        if (alone) {
-            at += strcspn(at, "\n");
-            line += *at == '\n';
-            at += *at == '\n';
-            literal_at_line_start = true;
-        }
+        if (!declarations)
+            emit_byte(*at);
+        line += *at++ == '\n';
     }
     if (!declarations)
         end_body();
