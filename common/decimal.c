@@ -179,7 +179,7 @@ void decimal_format_short(int64_t value, int places, char text[32])
 void decimal_format_rounded(int64_t value, int from, int to, char text[32])
 {
     struct wide wide = {{value < 0 ? 0 - (uint64_t)value : (uint64_t)value}};
-    int64_t rounded;
+    int64_t rounded = 0;
     size_t length;
 
     assert(to >= 0 && to <= PLACES_MAX && from >= 0 && from <= PLACES_MAX);

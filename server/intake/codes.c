@@ -17,6 +17,12 @@
 #define HEADER       "epoch\thours\ttop1Accuracy\n"
 #define ROWS         HEADER "1\t0.1\t90\n2\t0.2\t94\n"
 
+#define FIELDS_7(a) \
+    ",\"" a "1\":1,\"" a "2\":1,\"" a "3\":1,\"" a "4\":1,\"" a "5\":1,\"" a "6\":1,\"" a "7\":1"
+#define FIELDS_42(a) \
+    FIELDS_7(a "a") FIELDS_7(a "b") FIELDS_7(a "c") FIELDS_7(a "d") FIELDS_7(a "e") FIELDS_7(a "f")
+#define FIELDS_210 FIELDS_42("a") FIELDS_42("b") FIELDS_42("c") FIELDS_42("d") FIELDS_42("e")
+
 /* code, severity, meaning, hint, mode, task, entry, progress, pad_bytes, pad_byte, whole */
 #define ENTRY_CODE(code, severity, meaning, hint, task, sample)                    \
     {                                                                              \
@@ -85,6 +91,8 @@ const struct intake_code intake_codes[] = {
                      "000000000000000000000000000000000000000000000000000000000000000"
                      "00000000000000000000000000000000000000000000000000000000000000000000000000000"
                      "000000000000000000000000000000000000000000000000000000000000000\"")),
+    ENTRY_CODE("too_many_fields", INTAKE_ERROR, "the entry has more than 200 fields",
+               "put them into misc", TRAIN_TASK, TRAIN(FIELDS_210)),
     /* Errors: values of either file. */
     ENTRY_CODE("out_of_range", INTAKE_ERROR, "a value is one that cannot be",
                "give the value in the unit that the format asks for", "squad-inference",

@@ -423,10 +423,16 @@ static void judge_misc(struct judge *judge)
 /* What the format does not know is kept and shown; what looks like a slip is said. */
 static void judge_other_fields(struct judge *judge)
 {
+    const struct intake_place whole = {.file = INTAKE_ENTRY, .line = 1};
     const char *key;
     json_t *value;
     struct buf extra;
 
+    if (json_object_size(judge->doc->root) > INTAKE_FIELDS_MAX) {
+        judge_add(judge, &whole, "too_many_fields", "the entry has %zu fields, at most %d are kept",
+                  json_object_size(judge->doc->root), INTAKE_FIELDS_MAX);
+        return;
+    }
     buf_init(&extra, (size_t)4 * ENTRY_FILE_BYTES_MAX);
     json_object_foreach(judge->doc->root, key, value)
     {

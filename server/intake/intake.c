@@ -251,6 +251,7 @@ static void finish_findings(struct judge *judge)
 {
     struct intake_result *result = judge->result;
 
+    assert(result->finding_count == 0 || judge->more != NULL); /* they grow together */
     for (size_t i = 0; i < result->finding_count; i++) {
         struct intake_finding *finding = &result->findings[i];
 

@@ -103,7 +103,7 @@ struct intake_input {
 };
 
 /* What an arena needs for two files of ENTRY_FILE_BYTES_MAX, whatever is in them. */
-#define INTAKE_ARENA_BYTES_MAX ((size_t)32 << 20)
+#define INTAKE_ARENA_BYTES_MAX ((size_t)8 << 20)
 
 /* ST_OK whatever is found; ST_NO_MEMORY when the arena is used up. */
 enum status intake_check(const struct intake_input *input, struct arena *arena,

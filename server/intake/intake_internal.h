@@ -8,6 +8,7 @@
 #define INTAKE_SAME_MAX        5 /* findings of one code and field in one file; the rest are counted */
 #define INTAKE_TEXT_BYTES_MAX  512 /* of a text that boards show */
 #define INTAKE_EMAIL_BYTES_MAX 2048
+#define INTAKE_FIELDS_MAX      200 /* at the top level: each costs a search of the whole file */
 
 enum intake_file { INTAKE_ENTRY, INTAKE_PROGRESS };
 

@@ -303,6 +303,11 @@ static void append_csv_text(struct buf *out, struct str text)
 /* Intake replaced tabs already; texts that came another way are made safe here. */
 static void append_tsv_text(struct buf *out, const char *text)
 {
-    for (const char *at = text == NULL ? "" : text; *at != '\0'; at++)
-        buf_append_char(out, (unsigned char)*at < ' ' ? ' ' : *at);
+    for (const char *at = text == NULL ? "" : text; *at != '\0'; at++) {
+        char c = *at;
+
+        if (c == '\t' || c == '\n' || c == '\r')
+            c = ' ';
+        buf_append_char(out, c);
+    }
 }

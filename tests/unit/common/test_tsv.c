@@ -22,10 +22,9 @@ static void tsv_reads_every_line_end_and_the_blanks_that_occur(void **state)
         "a\tb\n1\t2\n3\t4\n",
         "a\tb\r\n1\t2\r\n3\t4\r\n",
         "a\tb\r1\t2\r3\t4",
-        "a\tb\n1\t2\n3\t4", /* no final line end */
-        "\xEF\xBB\xBF"
-        "a\tb\n1\t2\n3\t4\n\n \t\n",   /* BOM; blank lines at the end */
-        " a \tb  \n  1\t 2 \n3 \t4\n", /* blanks around cells */
+        "a\tb\n1\t2\n3\t4",                         /* no final line end */
+        "\xEF\xBB\xBF\x61\tb\n1\t2\n3\t4\n\n \t\n", /* BOM; blank lines at the end */
+        " a \tb  \n  1\t 2 \n3 \t4\n",              /* blanks around cells */
     };
 
     (void)state;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -64,6 +65,9 @@ static void judge(struct judged *judged, const char *task, enum intake_mode mode
     judge_input(judged, &input, task);
 }
 
+/* Fails the test when there is none. */
+static const struct intake_finding *must_find(const struct judged *judged, const char *code,
+                                              const char *field, const char *of);
 static const struct intake_finding *find(const struct judged *judged, const char *code,
                                          const char *field)
 {
@@ -75,6 +79,18 @@ static const struct intake_finding *find(const struct judged *judged, const char
             return finding;
     }
     return NULL;
+}
+
+static const struct intake_finding *must_find(const struct judged *judged, const char *code,
+                                              const char *field, const char *of)
+{
+    const struct intake_finding *finding = find(judged, code, field);
+
+    if (finding == NULL) {
+        fail_msg("%s: no %s", of, code);
+        abort(); /* not reached: fail_msg() leaves the test */
+    }
+    return finding;
 }
 
 static void every_code_has_a_sample_that_shows_it(void **state)
@@ -102,9 +118,7 @@ static void every_code_has_a_sample_that_shows_it(void **state)
             input.progress = buf_str(&text);
         }
         judge_input(&judged, &input, code->task);
-        finding = find(&judged, code->code, NULL);
-        if (finding == NULL)
-            fail_msg("the sample of %s does not show it", code->code);
+        finding = must_find(&judged, code->code, NULL, "its sample");
         assert_int_equal(finding->severity, code->severity);
         assert_int_equal(judged.result.acceptable, judged.result.error_count == 0);
         assert_true(code->severity != INTAKE_ERROR || !judged.result.acceptable);
@@ -258,9 +272,7 @@ static void faults_of_the_entry_are_named(void **state)
 
         (void)snprintf(entry, sizeof entry, "{" MEMBERS ",\n%s\n}", cases[i].more);
         judge(&judged, cases[i].task, INTAKE_NEW, entry, NULL);
-        finding = find(&judged, cases[i].code, cases[i].field);
-        if (finding == NULL)
-            fail_msg("%s: no %s", cases[i].more, cases[i].code);
+        finding = must_find(&judged, cases[i].code, cases[i].field, cases[i].more);
         assert_int_equal(judged.result.acceptable, !cases[i].error);
         assert_true(finding->line == 2 || strcmp(cases[i].code, "missing_field") == 0);
         assert_true(finding->pointer[0] == '/');
@@ -314,9 +326,7 @@ static void faults_of_the_progress_file_are_named(void **state)
 
         (void)snprintf(text, sizeof text, TRAIN_HEADER "%s", cases[i].rows);
         judge(&judged, "cifar10-train", INTAKE_NEW, NULL, text);
-        finding = find(&judged, cases[i].code, cases[i].field);
-        if (finding == NULL)
-            fail_msg("%s: no %s", cases[i].rows, cases[i].code);
+        finding = must_find(&judged, cases[i].code, cases[i].field, cases[i].rows);
         assert_int_equal(finding->line, cases[i].line);
         assert_false(judged.result.acceptable);
         assert_string_equal(finding->file, "progress");
@@ -486,6 +496,41 @@ static void an_arena_that_is_too_small_is_an_error_not_a_verdict(void **state)
     }
 }
 
+/* The worst files that fit: as many values, rows and faults as 64 KiB hold. */
+static void the_stated_arena_is_enough_for_the_worst_files(void **state)
+{
+    static const char *const units[] = {"1,", "[],", "\"\":1,", "{\"a\":1},"};
+    struct buf entry, progress;
+
+    (void)state;
+    buf_init(&entry, 1 << 20);
+    buf_init(&progress, 1 << 20);
+    buf_append_cstr(&progress, TRAIN_HEADER);
+    for (size_t i = 0; progress.len + 8 < ENTRY_FILE_BYTES_MAX; i++)
+        buf_append_cstr(&progress, i == 0 ? "0\t0\tx\n" : "1\t1\t1\n");
+    for (size_t u = 0; u < ARRAY_LEN(units); u++) {
+        struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+        struct judged judged;
+
+        buf_clear(&entry);
+        buf_append_cstr(&entry, u == 2 ? "{" : "{\"misc\":[");
+        for (size_t i = 0; entry.len + 32 < ENTRY_FILE_BYTES_MAX; i++)
+            if (u == 2)
+                buf_appendf(&entry, "\"%zx\":1,", i);
+            else
+                buf_append_cstr(&entry, units[u]);
+        buf_append_cstr(&entry, u == 2 ? "\"z\":1}" : "1]}");
+        input.entry = buf_str(&entry);
+        input.progress = buf_str(&progress);
+        judge_input(&judged, &input, "cifar10-train");
+        assert_false(judged.result.acceptable);
+        assert_true(judged.arena.used_bytes < INTAKE_ARENA_BYTES_MAX / 2);
+        arena_fini(&judged.arena);
+    }
+    buf_fini(&progress);
+    buf_fini(&entry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +548,7 @@ int main(void)
         cmocka_unit_test(faults_of_both_files_come_at_once_in_order),
         cmocka_unit_test(history_gets_no_advice_and_old_sins_pass),
         cmocka_unit_test(only_single_http_addresses_become_links),
+        cmocka_unit_test(the_stated_arena_is_enough_for_the_worst_files),
         cmocka_unit_test(an_arena_that_is_too_small_is_an_error_not_a_verdict),
     };
 
