@@ -1,5 +1,7 @@
 /* server/api/jobs.c: POST /v1/jobs, GET and cancel of one, GET /v1/queue. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "server/api/api.h"
@@ -133,9 +135,26 @@ static enum status read_jobs(struct request *request, struct create_jobs *jobs, 
     return ST_OK;
 }
 
+/* Workloads that tests alone may queue: they train nothing, or a toy. NULL: not one of them, or this is
+ * no test. The text outlives the request's document. */
+static const char *find_test_workload(struct str workload)
+{
+    static const char *const names[] = {"synthetic", "cifar10-tiny"};
+    const char *test = getenv("DAYBREAK_TEST_WORKLOAD");
+
+    if (test == NULL || strcmp(test, "1") != 0)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq_cstr(workload, names[i]))
+            return names[i];
+    return NULL;
+}
+
 static enum status find_workload(const struct request *request, struct str task,
                                  struct str workload, struct create_jobs *jobs, struct error *err)
 {
+    const char *test_workload = find_test_workload(workload);
+
     jobs->task = task_find(request->app->tasks, task);
     if (jobs->task == NULL)
         return error_set_code(err, ST_INVALID, "unknown_task", "/task", "GET /v1/tasks lists them",
@@ -143,12 +162,16 @@ static enum status find_workload(const struct request *request, struct str task,
     if (jobs->task->workload == NULL)
         return error_set_code(err, ST_INVALID, "no-workload", "/task", NULL,
                               "nothing here trains %s yet", jobs->task->id);
+    jobs->recipe = str_from_cstr(jobs->task->recipe);
+    if (test_workload != NULL) {
+        jobs->workload = str_from_cstr(test_workload);
+        return ST_OK;
+    }
     if (workload.len > 0 && !str_eq_cstr(workload, jobs->task->workload))
         return error_set_code(err, ST_INVALID, "no-workload", "/workload", NULL,
                               "%s is trained by the workload %s", jobs->task->id,
                               jobs->task->workload);
     jobs->workload = str_from_cstr(jobs->task->workload);
-    jobs->recipe = str_from_cstr(jobs->task->recipe);
     return ST_OK;
 }
 

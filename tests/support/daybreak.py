@@ -80,7 +80,7 @@ class Server:
         return self.command("token", "create", "--role", role, "--name", name).strip()
 
     def start(self, kill_point=None, extra=()):
-        env = dict(os.environ)
+        env = dict(os.environ, DAYBREAK_TEST_WORKLOAD="1")
         env.pop("DAYBREAK_KILL_POINT", None)
         if kill_point:
             env["DAYBREAK_KILL_POINT"] = kill_point
