@@ -11,7 +11,9 @@
 #include "common/str.h"
 
 #define HUGE_PAGE_BYTES UINT64_C(2097152)
-#define POISON_BYTE     0xffu /* four of them are a NaN */
+#define POISON_BYTE     0xffu  /* four of them are a NaN */
+#define CHAIN_BYTES_MAX 262144 /* of a step in a chain: below 20 us or so */
+#define CHAIN_FLOPS_MAX 1000000
 
 struct cpu {
     struct backend base;
@@ -60,6 +62,8 @@ static unsigned char *slot_address(const struct executable *executable, uint32_t
 static void fill_args(struct executable *executable, size_t group);
 static size_t count_steps(const struct executable *executable);
 static void make_steps(struct executable *executable);
+static void make_chains(struct executable *executable, size_t first, size_t end);
+static bool is_small(const struct executable *executable, const struct step *step);
 static void add_group_steps(struct executable *executable, size_t group, bool wait);
 static struct step *add_step(struct executable *executable, enum step_kind kind, uint32_t group);
 static void add_fill(struct executable *executable, uint64_t offset, uint64_t bytes,
@@ -436,8 +440,42 @@ static void make_steps(struct executable *executable)
         step->bytes = it->bytes;
         step->items = step_slices(it->bytes);
     }
+    if (!poison) {
+        make_chains(executable, 0, executable->prepare_step_count);
+        make_chains(executable, executable->prepare_step_count, executable->step_count);
+    }
     free(stages);
     free(lives);
+}
+
+/* Runs of small single items lose their barriers to one thread; whoever follows such a run waits for it. */
+static void make_chains(struct executable *executable, size_t first, size_t end)
+{
+    struct step *steps = executable->steps;
+
+    while (first < end) {
+        size_t next = first;
+
+        while (next < end && is_small(executable, &steps[next]))
+            next++;
+        if (next - first > 1) {
+            steps[first].chain = (uint32_t)(next - first);
+            steps[first].barrier = true; /* what a later one of the run waits for must have ended */
+            if (next < end)
+                steps[next].barrier = true;
+        }
+        first = next > first ? next : first + 1;
+    }
+}
+
+static bool is_small(const struct executable *executable, const struct step *step)
+{
+    const struct group *group;
+
+    if (step->kind != STEP_WORK || step->items != 1)
+        return false;
+    group = &executable->program->groups[step->group];
+    return group->bytes <= CHAIN_BYTES_MAX && group->flops + group->flops_other <= CHAIN_FLOPS_MAX;
 }
 
 static void add_group_steps(struct executable *executable, size_t group, bool wait)

@@ -56,6 +56,8 @@ static void *worker_main(void *argument);
 static void pin_thread(const struct pool *pool, int index);
 static void set_flush_to_zero(void);
 static void walk(struct worker *worker, const struct job *job);
+static void walk_timed(struct worker *worker, const struct job *job);
+static void take_chain(struct step *first);
 static void take_items(struct step *step);
 static void do_slice(const struct step *step, int64_t item);
 static void barrier_wait(struct pool *pool);
@@ -202,15 +204,33 @@ static void set_flush_to_zero(void)
 
 static void walk(struct worker *worker, const struct job *job)
 {
-    struct pool *pool = worker->pool;
+    if (job->seconds != NULL) {
+        walk_timed(worker, job);
+    } else {
+        for (size_t i = 0; i < job->count; i++) {
+            struct step *step = &job->steps[i];
+
+            if (step->barrier)
+                barrier_wait(worker->pool);
+            if (step->chain > 1) {
+                take_chain(step);
+                i += step->chain - 1;
+            } else {
+                take_items(step);
+            }
+        }
+    }
+    job_end(worker->pool, job);
+}
+
+/* Every step waits for the one before, and the first thread looks at the clock in between. */
+static void walk_timed(struct worker *worker, const struct job *job)
+{
     int64_t begin_ns = 0;
 
-    for (size_t i = 0; i < job->count; i++) {
-        struct step *step = &job->steps[i];
-
-        if (step->barrier || job->seconds != NULL)
-            barrier_wait(pool);
-        if (job->seconds != NULL && worker->index == 0) {
+    for (size_t i = 0; i <= job->count; i++) {
+        barrier_wait(worker->pool);
+        if (worker->index == 0) {
             const int64_t now_ns = clock_mono_ns();
 
             if (i > 0)
@@ -218,15 +238,17 @@ static void walk(struct worker *worker, const struct job *job)
                     (double)(now_ns - begin_ns) * NS_TO_SECONDS;
             begin_ns = now_ns;
         }
-        take_items(step);
+        if (i < job->count)
+            take_items(&job->steps[i]);
     }
-    if (job->seconds != NULL && job->count > 0) {
-        barrier_wait(pool);
-        if (worker->index == 0)
-            job->seconds[job->steps[job->count - 1].group] +=
-                (double)(clock_mono_ns() - begin_ns) * NS_TO_SECONDS;
-    }
-    job_end(pool, job);
+}
+
+static void take_chain(struct step *first)
+{
+    if (atomic_fetch_add_explicit(&first->next, 1, memory_order_relaxed) != 0)
+        return;
+    for (uint32_t i = 0; i < first->chain; i++)
+        first[i].kernel->work(first[i].args, first[i].phase, 0);
 }
 
 static void take_items(struct step *step)

@@ -1,6 +1,7 @@
 /* agent/backend/cpu/pool.h: the threads that walk lists of steps together. A step is one phase of a kernel: numbered
  * items that threads take from a shared counter, because cores are not equally fast at all times and fixed halves
- * would wait for the slower one. A step with `barrier` starts when all steps before it have ended.
+ * would wait for the slower one. A step with `barrier` starts when all steps before it have ended; steps of one small
+ * item that follow each other are a chain, done by whoever comes first, since a barrier costs more than they do.
  * Ownership: the pool owns its threads; posted steps are borrowed until pool_wait() or the next post's end.
  * Threads: one controlling thread posts and waits; workers set flush-to-zero, are pinned where they may be. */
 #ifndef DAYBREAK_AGENT_BACKEND_CPU_POOL_H
@@ -26,6 +27,7 @@ struct step {
     bool barrier;
     unsigned char fill;
     uint32_t group; /* whose time it is */
+    uint32_t chain; /* with this one, so many steps that one thread does in a row; 0, 1: none */
     int phase;
     const struct kernel *kernel;
     const struct kernel_args *args;

@@ -153,6 +153,7 @@ static void more_threads_than_processors_give_equal_bits(void **state)
 {
     (void)state;
     expect_equal_bits(open_cpu(1, false, false), open_cpu(5, false, false));
+    expect_equal_bits(open_cpu(1, false, false), open_cpu(5, false, true)); /* and no chains */
 }
 
 static void fast_kernels_read_no_dead_memory(void **state)
