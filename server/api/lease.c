@@ -90,7 +90,7 @@ static enum status read_register(struct request *request, struct register_agent 
     if (status != ST_OK)
         return status;
     json_reader_init(&reader, doc.root, "", err);
-    if (json_read_i64(&reader, "protocol", true, 1, INT32_MAX, &protocol) &&
+    if (json_read_i64(&reader, "protocol", true, 0, INT32_MAX, &protocol) &&
         protocol < DAYBREAK_PROTOCOL)
         (void)error_set_code(
             err, ST_INVALID, "protocol-too-old", "/protocol", "install a newer daybreak-agent",

@@ -100,10 +100,10 @@ static enum status read_form(struct request *request, struct form *form, struct 
         return error_set_code(err, ST_INVALID, "unknown_task", "task", "GET /v1/tasks lists them",
                               "there is no task \"%.*s\"", (int)str_utf8_cut(task, 64), task.data);
     if (form->has_entry && form->entry.len > ENTRY_FILE_BYTES_MAX)
-        return error_set_code(err, ST_LIMIT, "body-too-large", "entry", NULL,
+        return error_set_code(err, ST_LIMIT, "file_too_large", "entry", NULL,
                               "a file may have %d bytes at most", ENTRY_FILE_BYTES_MAX);
     if (form->has_progress && form->progress.len > ENTRY_FILE_BYTES_MAX)
-        return error_set_code(err, ST_LIMIT, "body-too-large", "progress", NULL,
+        return error_set_code(err, ST_LIMIT, "file_too_large", "progress", NULL,
                               "a file may have %d bytes at most", ENTRY_FILE_BYTES_MAX);
     return ST_OK;
 }

@@ -178,9 +178,9 @@ static enum status admit(struct exchange *exchange, const char *method)
         request->path = str_slice(exchange->target, 0, mark);
     status = admit_route(exchange);
     if (status == ST_OK && request->route != NULL)
-        status = admit_body(exchange);
-    if (status == ST_OK && request->route != NULL)
         status = admit_caller(exchange);
+    if (status == ST_OK && request->route != NULL)
+        status = admit_body(exchange);
     if (status == ST_OK)
         status = admit_query(exchange);
     return status;

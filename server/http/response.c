@@ -182,17 +182,25 @@ void response_send_problem(struct response *response, const struct problem *prob
 
 void response_send_error(struct response *response, const struct error *err)
 {
+    static const char *const codes[STATUS_COUNT] = {
+        [ST_INVALID] = "invalid",   [ST_NOT_FOUND] = "not-found",
+        [ST_CONFLICT] = "conflict", [ST_LIMIT] = "too-large",
+        [ST_DENIED] = "denied",     [ST_UNAUTHENTICATED] = "unauthenticated",
+        [ST_USAGE] = "invalid",     [ST_UNSUPPORTED] = "unsupported",
+    };
     const int status = response_status_code(err);
+    const char *code =
+        err->code[0] != '\0' || codes[err->status] == NULL ? err->code : codes[err->status];
     const struct problem_item item = {
         .line = err->line,
         .pointer = err->field[0] == '/' ? err->field : NULL,
         .field = err->field[0] == '/' ? NULL : err->field,
-        .code = err->code,
+        .code = code,
         .severity = "error",
         .detail = err->detail,
         .hint = err->hint,
     };
-    struct problem problem = {.status = status, .code = err->code, .detail = err->detail};
+    struct problem problem = {.status = status, .code = code, .detail = err->detail};
 
     if (status >= 500) {
         log_fault(response, err, status);
