@@ -8,11 +8,9 @@
 
 #include "agent/graph/gradient_internal.h"
 #include "agent/graph/graph_internal.h"
-#include "common/log.h"
 
 static void mark_wanted(struct walk *walk, struct var *const *wanted, size_t count);
 static void step_back(struct walk *walk, size_t op_index);
-static void *zeroed(size_t count, size_t size);
 
 static void vjp_row_read(struct walk *walk, const struct backward *b);
 static void vjp_row_write(struct walk *walk, const struct backward *b);
@@ -66,8 +64,8 @@ void graph_gradient(struct graph *g, value loss, struct var *const *wanted, size
         return;
     }
     walk.value_count = g->value_count;
-    walk.grads = zeroed(walk.value_count, sizeof *walk.grads);
-    walk.wanted = zeroed(walk.value_count, sizeof *walk.wanted);
+    walk.grads = graph_need(calloc(walk.value_count + 1, sizeof *walk.grads));
+    walk.wanted = graph_need(calloc(walk.value_count + 1, sizeof *walk.wanted));
     for (size_t v = 0; v < walk.value_count; v++)
         walk.grads[v] = VALUE_NONE;
     mark_wanted(&walk, wanted, count);
@@ -86,17 +84,6 @@ void graph_gradient(struct graph *g, value loss, struct var *const *wanted, size
         grads[i] = VALUE_NONE;
     free(walk.grads);
     free(walk.wanted);
-}
-
-static void *zeroed(size_t count, size_t size)
-{
-    void *array = calloc(count + 1, size);
-
-    if (array == NULL) {
-        log_event(LOG_ERROR, "out_of_memory", "where=gradient elements=%zu", count);
-        exit(status_exit_code(ST_NO_MEMORY));
-    }
-    return array;
 }
 
 /* Creation order is a topological order: one sweep forward. Through integers and truth values nothing flows. */

@@ -178,15 +178,15 @@ void vjp_bn_stats(struct walk *walk, const struct backward *b)
     struct graph *g = walk->g;
     const struct tensor x = vjp_tensor(walk, b->in[0]);
     const enum dtype sums = dtype_of_sums(x.dtype);
-    const double rows = (double)(tensor_count(&x) / x.dim[x.rank - 1]);
+    const int64_t rows = tensor_count(&x) / x.dim[x.rank - 1];
     value dx = graph_fill(g, sums, x.rank, x.dim, 0.0);
 
     if (b->dy[0] != VALUE_NONE)
-        dx = graph_add(g, dx, vjp_times(walk, b->dy[0], 1.0 / rows));
+        dx = graph_add(g, dx, vjp_times(walk, b->dy[0], 1.0 / (double)rows));
     if (b->dy[1] != VALUE_NONE) {
         const value off = graph_sub(g, graph_convert(g, b->in[0], sums), b->out[0]);
 
-        dx = graph_add(g, dx, graph_mul(g, off, vjp_times(walk, b->dy[1], 2.0 / rows)));
+        dx = graph_add(g, dx, graph_mul(g, off, vjp_times(walk, b->dy[1], 2.0 / (double)rows)));
     }
     vjp_give(walk, b, 0, graph_convert(g, dx, x.dtype));
 }

@@ -17,12 +17,16 @@ void *graph_grow(void *array, size_t count, size_t size)
     /* Capacities are 16, 32, 64 ..: the array is full exactly when count is 0 or one of these. */
     if (count != 0 && (count < 16 || (count & (count - 1)) != 0))
         return array;
-    array = reallocarray(array, count < 16 ? 16 : 2 * count, size);
-    if (array == NULL) {
-        log_event(LOG_ERROR, "out_of_memory", "where=graph elements=%zu", count);
-        exit(status_exit_code(ST_NO_MEMORY));
+    return graph_need(reallocarray(array, count < 16 ? 16 : 2 * count, size));
+}
+
+void *graph_need(void *memory)
+{
+    if (memory == NULL) {
+        log_event(LOG_ERROR, "out_of_memory", "where=graph");
+        exit(status_exit_code(ST_NO_MEMORY)); /* NOLINT(concurrency-mt-unsafe): one thread */
     }
-    return array;
+    return memory;
 }
 
 uint32_t graph_add_text(struct graph *g, const char *text)
@@ -39,12 +43,8 @@ uint32_t graph_add_text(struct graph *g, const char *text)
 
 struct graph *graph_create(const char *name, struct store *store)
 {
-    struct graph *g = calloc(1, sizeof *g);
+    struct graph *g = graph_need(calloc(1, sizeof *g));
 
-    if (g == NULL) {
-        log_event(LOG_ERROR, "out_of_memory", "where=graph elements=1");
-        exit(status_exit_code(ST_NO_MEMORY));
-    }
     g->store = store;
     g->label_at = UINT32_MAX;
     (void)graph_add_text(g, name); /* at 0 */
@@ -141,7 +141,7 @@ void graph_append(struct graph *g, enum op_kind kind, const union op_attr *attr,
 value graph_append_one(struct graph *g, enum op_kind kind, const union op_attr *attr,
                        const value *in, size_t in_count)
 {
-    value out[OP_OUT_MAX];
+    value out[OP_OUT_MAX] = {VALUE_NONE};
 
     assert(op_info(kind)->out_count == 1);
     graph_append(g, kind, attr, in, in_count, out);

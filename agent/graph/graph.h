@@ -34,8 +34,8 @@ value graph_convert(struct graph *g, value x,
                     enum dtype dtype); /* the same value when it is that already */
 value graph_reshape(struct graph *g, value x, int rank, const int64_t *dim);
 value graph_transpose(struct graph *g, value x, const int32_t *axis);
-value graph_slice(struct graph *g, value x, struct slice_attr attr);
-value graph_pad(struct graph *g, value x, struct pad_attr attr);
+value graph_slice(struct graph *g, value x, struct slice_attr slice);
+value graph_pad(struct graph *g, value x, struct pad_attr pad);
 value graph_concat(struct graph *g, const value *x, int count, int axis);
 value graph_gather_rows(struct graph *g, value table, value idx);
 value graph_scatter_rows(struct graph *g, value idx, value rows, int64_t row_count);
@@ -47,14 +47,14 @@ value graph_sub(struct graph *g, value a, value b);
 value graph_mul(struct graph *g, value a, value b);
 value graph_select(struct graph *g, value condition, value a, value b);
 value graph_reduce(struct graph *g, enum reduce_fn fn, value x, uint32_t axes);
-value graph_matmul(struct graph *g, value a, value b, struct matmul_attr attr);
-value graph_conv2d(struct graph *g, value x, value w, struct conv_attr attr);
-value graph_conv2d_grad_input(struct graph *g, value dy, value w, struct conv_attr attr);
-value graph_conv2d_grad_weight(struct graph *g, value dy, value x, struct conv_attr attr);
-value graph_pool_max(struct graph *g, value x, struct pool_attr attr, value *index);
-value graph_pool_max_grad(struct graph *g, value dy, value index, struct pool_attr attr);
-value graph_pool_avg(struct graph *g, value x, struct pool_attr attr);
-value graph_pool_avg_grad(struct graph *g, value dy, struct pool_attr attr);
+value graph_matmul(struct graph *g, value a, value b, struct matmul_attr matmul);
+value graph_conv2d(struct graph *g, value x, value w, struct conv_attr conv);
+value graph_conv2d_grad_input(struct graph *g, value dy, value w, struct conv_attr conv);
+value graph_conv2d_grad_weight(struct graph *g, value dy, value x, struct conv_attr conv);
+value graph_pool_max(struct graph *g, value x, struct pool_attr pool, value *index);
+value graph_pool_max_grad(struct graph *g, value dy, value index, struct pool_attr pool);
+value graph_pool_avg(struct graph *g, value x, struct pool_attr pool);
+value graph_pool_avg_grad(struct graph *g, value dy, struct pool_attr pool);
 value graph_batch_norm(struct graph *g, value x, value gamma, value beta, double eps, value *mean,
                        value *var);
 void graph_bn_stats(struct graph *g, value x, double eps, value *mean, value *var);
@@ -70,13 +70,14 @@ value graph_layer_norm_grad(struct graph *g, value dy, value x, value mean, valu
                             value *dgamma, value *dbeta);
 value graph_softmax(struct graph *g, value x, double scale);
 value graph_softmax_grad(struct graph *g, value dy, value y, double scale);
-value graph_xent(struct graph *g, value logits, value label, value valid, struct xent_attr attr,
+value graph_xent(struct graph *g, value logits, value label, value valid, struct xent_attr xent,
                  value *correct);
 value graph_xent_grad(struct graph *g, value dloss, value logits, value label, value valid,
-                      struct xent_attr attr);
-value graph_sample(struct graph *g, value seed, value step, struct sample_attr attr, value *epoch);
+                      struct xent_attr xent);
+value graph_sample(struct graph *g, value seed, value step, struct sample_attr sample,
+                   value *epoch);
 value graph_augment(struct graph *g, value images, value idx, value epoch, value seed,
-                    struct augment_attr attr);
+                    struct augment_attr augment);
 value graph_sgd(struct graph *g, value w, value grad, value m, value lr, value wd, value mu,
                 bool nesterov, value *m_new);
 

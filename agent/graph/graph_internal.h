@@ -43,5 +43,7 @@ void graph_fault(struct graph *g, const struct op *label_of, const char *format,
 uint32_t graph_add_text(struct graph *g, const char *text);
 /* Room for one more element of an array of `count`; exits when out of memory. */
 void *graph_grow(void *array, size_t count, size_t size);
+/* memory, or the end of the program when it is NULL. */
+void *graph_need(void *memory);
 
 #endif

@@ -133,18 +133,19 @@ value nn_batch_norm(struct nn *nn, const char *name, value x, const struct nn_no
 
     assert(in.rank > 0);
     const int64_t count = in.dim[in.rank - 1];
-    const double rows = (double)(tensor_count(&in) / count);
+    const int64_t rows = tensor_count(&in) / count;
     struct var *weight = channel_var(nn, "weight", count, VAR_PARAM, norm->weight_group);
     struct var *bias = channel_var(nn, "bias", count, VAR_PARAM, norm->bias_group);
     struct var *running_mean = channel_var(nn, "running_mean", count, VAR_STATE, 0);
     struct var *running_var = channel_var(nn, "running_var", count, VAR_STATE, 0);
 
     if (nn->training) {
-        assert(rows > 1.0);
+        assert(rows > 1);
         y = graph_batch_norm(g, x, graph_var(g, weight), graph_var(g, bias), norm->eps, &mean,
                              &variance);
         assign_running(nn, running_mean, mean, norm->momentum, 1.0);
-        assign_running(nn, running_var, variance, norm->momentum, rows / (rows - 1.0));
+        assign_running(nn, running_var, variance, norm->momentum,
+                       (double)rows / (double)(rows - 1));
     } else {
         y = graph_bn_apply(g, x, graph_var(g, running_mean), graph_var(g, running_var),
                            graph_var(g, weight), graph_var(g, bias), norm->eps);
@@ -211,7 +212,7 @@ value nn_attention(struct nn *nn, const char *name, value x, int64_t heads)
         return VALUE_NONE;
     nn_push(nn, name);
     const struct tensor in = tensor_of(nn, x);
-    const int64_t width = in.dim[2];
+    const int64_t width = in.dim[2], head_width = width / heads;
 
     assert(in.rank == 3);
     assert(width % heads == 0);
@@ -220,7 +221,7 @@ value nn_attention(struct nn *nn, const char *name, value x, int64_t heads)
     const value v = split_heads(nn, y, 2, heads);
 
     scores = graph_matmul(g, q, k, (struct matmul_attr){.transpose_b = true});
-    scores = graph_softmax(g, scores, 1.0 / sqrt((double)(width / heads)));
+    scores = graph_softmax(g, scores, 1.0 / sqrt((double)head_width));
     y = graph_matmul(g, scores, v, (struct matmul_attr){0}); /* [N,h,T,d] */
     y = graph_transpose(g, y, (int32_t[]){0, 2, 1, 3});
     y = graph_reshape(g, y, 3, in.dim);

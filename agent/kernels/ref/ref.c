@@ -15,6 +15,7 @@ const struct kernel *kernel_reference(enum op_kind kind)
     return reference_table[kind];
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type of every accept */
 bool ref_accept(const struct kernel_query *query, struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
     (void)query;

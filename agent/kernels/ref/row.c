@@ -36,10 +36,8 @@ static void row_write_work(const struct kernel_args *args, int phase, int64_t it
 static bool row_write_accept(const struct kernel_query *query, struct fit *fit,
                              char why[KERNEL_WHY_BYTES])
 {
-    (void)query;
-    (void)why;
     fit->inplace_mask = 1u << 0;
-    return true;
+    return ref_accept(query, fit, why);
 }
 
 REF_KERNEL(row_read, OP_ROW_READ);

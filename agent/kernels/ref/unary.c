@@ -92,10 +92,8 @@ static void unary_grad_work(const struct kernel_args *args, int phase, int64_t i
 static bool unary_grad_accept(const struct kernel_query *query, struct fit *fit,
                               char why[KERNEL_WHY_BYTES])
 {
-    (void)query;
-    (void)why;
     fit->unread_mask = 1u << 2;
-    return true;
+    return ref_accept(query, fit, why);
 }
 
 REF_KERNEL(unary, OP_UNARY);

@@ -323,7 +323,7 @@ static void check_case(const struct vjp_case *c)
     struct var *vars[VARS_MAX + 1];
     value in[VARS_MAX], grads[VARS_MAX], y;
     struct error err = {0};
-    char name[8];
+    char name[16];
 
     for (int i = 0; i < c->count; i++) {
         (void)snprintf(name, sizeof name, "v%d", i);
