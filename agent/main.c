@@ -17,6 +17,8 @@ static const struct command commands[] = {
     {"train", command_train, "train a workload, without a server"},
     {"data", command_data, "fetch or verify a data set"},
     {"submit", command_submit, "send an entry to a server"},
+    {"bench", command_bench, "time each kernel beside this host's ceilings"},
+    {"devices", command_devices, "say what this host has and which kernels it runs"},
     {"child", command_child, NULL},
 };
 

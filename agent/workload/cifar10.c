@@ -29,6 +29,8 @@ static enum status cifar10_evaluate(void *state, const struct workload_control *
 static enum status cifar10_save(void *state, const char *path, struct error *err);
 static enum status cifar10_describe(void *state, struct buf *out, struct error *err);
 static void cifar10_close(void *state);
+static enum status cifar10_print_plan(const struct workload_options *options, FILE *out,
+                                      struct error *err);
 static enum status check_options(const struct workload_options *options, struct cifar10_state *s,
                                  struct error *err);
 static void set_shape(const struct workload_options *options, struct cifar10_state *s);
@@ -53,7 +55,8 @@ static const char *const tiny_names[] = {"cifar10-tiny"};
 #define CIFAR10_CALLS                                                           \
     .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,     \
     .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save, \
-    .describe = cifar10_describe, .close = cifar10_close
+    .describe = cifar10_describe, .close = cifar10_close,                       \
+    .print_plan = cifar10_print_plan
 
 const struct workload_ops workload_cifar10 = {.name = "cifar10",
                                               .title = "CIFAR-10, convolutional network",
@@ -254,6 +257,25 @@ enum status cifar10_count_correct(struct cifar10_state *state, enum cifar10_prog
         *correct += (int64_t)found;
     }
     return ST_OK;
+}
+
+static enum status cifar10_print_plan(const struct workload_options *options, FILE *out,
+                                      struct error *err)
+{
+    struct cifar10_state *s = calloc(1, sizeof *s);
+    enum status status;
+
+    if (s == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the workload");
+    status = check_options(options, s, err);
+    if (status == ST_OK)
+        status = open_backend(options, s, err);
+    if (status == ST_OK)
+        status = compile_programs(options, s, err);
+    for (size_t i = 0; status == ST_OK && i < session_count(s->session); i++)
+        plan_print(session_program(s->session, i), out);
+    cifar10_close(s);
+    return status;
 }
 
 static enum status check_options(const struct workload_options *options, struct cifar10_state *s,

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/status.h"
 #include "common/str.h"
@@ -91,6 +92,8 @@ struct workload_ops {
      * data_sha256. It becomes `misc` of the entry. Valid after open; without line feeds. */
     enum status (*describe)(void *state, struct buf *out, struct error *err);
     void (*close)(void *state); /* accepts NULL */
+    /* What open would compile, as text: needs no data. NULL: the workload has no plan to show. */
+    enum status (*print_plan)(const struct workload_options *options, FILE *out, struct error *err);
 };
 
 /* By name, or NULL. The list is in workload.c. */

@@ -1,0 +1,20 @@
+/* agent/profile/ceiling.h: what this host can do at most, as kernels of their own, so that the thread pool can run them
+ * between the kernels that are judged by them: a share is only as good as the ceiling of the same moment.
+ * Threads: work() may run on any; the two objects are constant. */
+#ifndef DAYBREAK_AGENT_PROFILE_CEILING_H
+#define DAYBREAK_AGENT_PROFILE_CEILING_H
+
+#include "agent/kernels/kernels.h"
+
+/* Multiply-adds in registers with the widest set in `isa`; an item takes a few hundred microseconds. */
+const struct kernel *ceiling_fma_kernel(uint32_t isa);
+double ceiling_fma_flops(uint32_t isa); /* of one item */
+
+/* One burst of `rounds` rounds of multiply-adds, each of CEILING_CHAINS vectors; ceiling_<isa>.c. *sink keeps the
+ * result alive. */
+#define CEILING_CHAINS_AVX512 24
+#define CEILING_CHAINS_AVX2   12
+void ceiling_burst_avx512(int64_t rounds, float *sink);
+void ceiling_burst_avx2(int64_t rounds, float *sink);
+
+#endif
