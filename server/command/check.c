@@ -14,7 +14,7 @@ enum { MS_PER_DAY = 86400000 };
 struct check {
     const struct task_table *tasks;
     const char *task_id; /* NULL: by path */
-    bool history;
+    bool history, list_codes;
     const char **paths;
     int path_count;
     bool *done; /* beside paths: judged with its partner */
@@ -29,6 +29,7 @@ static int find_partner(const struct check *check, int index);
 static enum status read_file(struct intake_input *input, const char *path, struct arena *arena,
                              struct error *err);
 static void take_result(struct check *check, const struct intake_result *result);
+static void print_codes(void);
 
 int command_check(int argc, char *const *argv)
 {
@@ -45,12 +46,16 @@ int command_check(int argc, char *const *argv)
          .kind = OPT_FLAG,
          .value = &check.history,
          .help = "judge as `import` does: published entries, no advice"},
+        {.name = "codes",
+         .kind = OPT_FLAG,
+         .value = &check.list_codes,
+         .help = "print every code instead: severity, code, meaning, hint"},
     };
     const struct opt_command command = {
         .program = "daybreakd",
         .name = "check",
         .arguments = "FILE..",
-        .argument_min = 1,
+        .argument_min = 0,
         .argument_max = -1,
         .opts = opts,
         .opt_count = ARRAY_LEN(opts),
@@ -68,7 +73,13 @@ int command_check(int argc, char *const *argv)
     }
     if (!command_parse(&command, argc, argv, check.paths, &check.path_count, &check.exit_code))
         goto done;
-    if (task_table_create(&tasks, &err) != ST_OK) {
+    if (check.list_codes) {
+        print_codes();
+        goto done;
+    }
+    if (check.path_count == 0)
+        (void)error_set(&err, ST_USAGE, NULL, "name the files to judge");
+    if (err.status != ST_OK || task_table_create(&tasks, &err) != ST_OK) {
         check.exit_code = command_fail("check", &err);
         goto done;
     }
@@ -178,4 +189,11 @@ static void take_result(struct check *check, const struct intake_result *result)
     check->error_count += result->error_count;
     check->warning_count += result->warning_count;
     check->advice_count += result->advice_count;
+}
+
+static void print_codes(void)
+{
+    for (size_t i = 0; i < intake_code_count; i++)
+        printf("%s\t%s\t%s\t%s\n", intake_severity_name(intake_codes[i].severity),
+               intake_codes[i].code, intake_codes[i].meaning, intake_codes[i].hint);
 }

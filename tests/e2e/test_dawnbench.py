@@ -15,11 +15,16 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "support")]
 import dawnbench as dawn  # noqa: E402
+from daybreak import DAYBREAKD, Tap  # noqa: E402
 
-PROGRAM = os.path.abspath(os.environ.get("DAYBREAKD", os.path.join(dawn.ROOT, "build", "daybreakd")))
-tap = dawn.Tap()
+tap = Tap()
+
+
+def check(name, faults):
+    dawn.check(tap, name, faults)
 
 
 def run(*arguments, db=None, cwd=None):
@@ -27,7 +32,7 @@ def run(*arguments, db=None, cwd=None):
     environment.pop("DAYBREAK_DB", None)
     if db is not None:
         environment["DAYBREAK_DB"] = db
-    done = subprocess.run([PROGRAM, *arguments], capture_output=True, env=environment, cwd=cwd, timeout=120,
+    done = subprocess.run([DAYBREAKD, *arguments], capture_output=True, env=environment, cwd=cwd, timeout=120,
                           check=False)
     return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
 
@@ -47,20 +52,20 @@ def test_boards(db):
         more = [] if as_of is None else ["--as-of", as_of]
         name = f"{task} by {by}" + (f" as of {as_of}" if as_of else "")
         code, out, err = run("board", task, "--by", by, "--format", "tsv", *more, db=db)
-        tap.check(f"{name}: TSV", dawn.compare(rows, dawn.from_tsv(out)) if code == 0 else [err])
+        check(f"{name}: TSV", dawn.compare(rows, dawn.from_tsv(out)) if code == 0 else [err])
         header = out.split("\n", 1)[0].split("\t")
         wanted = ["rank", "file", "model", "author", "hardware", "framework"] + \
             (["seconds", "cost", "epoch", "date"] if task.endswith("train") else ["ms", "cost", "accuracy", "date"])
-        tap.check(f"{name}: the columns are DAWNBench's", header == wanted)
+        check(f"{name}: the columns are DAWNBench's", header == wanted)
         code, out, err = run("board", task, "--by", by, "--format", "json", *more, db=db)
         board = json.loads(out) if code == 0 else {}
-        tap.check(f"{name}: JSON", dawn.compare(rows, dawn.from_items(board["items"], task)) if board else [err])
-        tap.check(f"{name}: JSON's members", board.get("task") == task and board.get("by") == by and
+        check(f"{name}: JSON", dawn.compare(rows, dawn.from_items(board["items"], task)) if board else [err])
+        check(f"{name}: JSON's members", board.get("task") == task and board.get("by") == by and
                   board.get("as_of") == as_of and all(item["tier"] == "reported" and item["tied"] is False
                                                       for item in board["items"]))
         code, out, err = run("board", task, "--by", by, "--format", "csv", *more, db=db)
         items = list(csv.DictReader(out.splitlines()))
-        tap.check(f"{name}: CSV", dawn.compare(rows, dawn.from_items(items, task)) if code == 0 else [err])
+        check(f"{name}: CSV", dawn.compare(rows, dawn.from_items(items, task)) if code == 0 else [err])
 
 
 def test_board_usage(db):
@@ -68,16 +73,16 @@ def test_board_usage(db):
                       ["cifar10-train", "--by", "speed"], ["nothing"], [],
                       ["cifar10-train", "--format", "xml"], ["cifar10-train", "--as-of", "2018-4-1"]):
         code, out, err = run("board", *arguments, db=db)
-        tap.check("board " + " ".join(arguments) + " is wrong usage", code == 3 and out == "" and err != "")
+        check("board " + " ".join(arguments) + " is wrong usage", code == 3 and out == "" and err != "")
     code, out, err = run("board", "cifar10-train", "--by", "energy", db=db)
-    tap.check("energy is not available: no history has a reading", code == 2 and "energy" in err)
+    check("energy is not available: no history has a reading", code == 2 and "energy" in err)
     code, out, err = run("board", "cifar10-train-quick", db=db)
-    tap.check("a board without entries has its header alone", code == 0 and len(out.splitlines()) == 1)
+    check("a board without entries has its header alone", code == 0 and len(out.splitlines()) == 1)
     code, out, err = run("board", "cifar10-train", "--db", "/nonexistent/x.db")
-    tap.check("a database that is not there is said so", code in (2, 4) and out == "" and err != "")
+    check("a database that is not there is said so", code in (2, 4) and out == "" and err != "")
     code, out, err = run("board", "cifar10-train", "--by", "cost", "--format", "json", db=db)
     reasons = {row["name"]: row["reason"] for row in json.loads(out)["not_ranked"]}
-    tap.check("an entry without a price is below the cost board, with the reason",
+    check("an entry without a price is below the cost board, with the reason",
               reasons.get("ajay_resnet9_4v100_pytorch") == "no costPerHour was given")
 
 
@@ -91,7 +96,7 @@ def test_broken():
             faults.append(f"no {row['code']} among {[(f['code'], f['line'], f['field']) for f in found]}")
         if any(f["path"] != row["path"] or not f["detail"] or not f["hint"] for f in found):
             faults.append("a finding without path, detail or hint")
-        tap.check(f"broken/{row['file']}: {row['expected']} {row['code']}", faults)
+        check(f"broken/{row['file']}: {row['expected']} {row['code']}", faults)
 
 
 def test_warnings():
@@ -107,14 +112,14 @@ def test_warnings():
     for finding in findings(out):
         entry = os.path.relpath(os.path.splitext(finding["path"])[0], dawn.HISTORY)
         got.setdefault(entry, set()).add(finding["code"])
-    tap.check("the warnings of all entries are the expected ones",
+    check("the warnings of all entries are the expected ones",
               [f"{entry}: {got.get(entry)} in place of {wanted.get(entry)}"
                for entry in sorted(set(wanted) | set(got)) if wanted.get(entry) != got.get(entry)])
-    tap.check("they are warnings and no advice, and the exit code says so",
+    check("they are warnings and no advice, and the exit code says so",
               code == 1 and all(f["severity"] == "warning" for f in findings(out)))
-    tap.check("an entry without any is good", run("check", "--history", paths[0])[0] == 0)
+    check("an entry without any is good", run("check", "--history", paths[0])[0] == 0)
     code, out, err = run("check", *[p for p in paths if "davidcpage" in p])
-    tap.check("as a new submission it gets advice, which changes no verdict",
+    check("as a new submission it gets advice, which changes no verdict",
               code == 0 and any(f["severity"] == "advice" for f in findings(out)))
 
 
@@ -159,26 +164,30 @@ def test_schema():
     for path in sorted(glob.glob(os.path.join(dawn.HISTORY, "*", "*", "*.json"))):
         with open(path, encoding="utf-8-sig") as file:
             faults += [f"{path}: {fault}" for fault in schema_faults(schema, json.load(file), schema)]
-    tap.check("every real entry fits entry.schema.json", faults)
+    check("every real entry fits entry.schema.json", faults)
     for name in ("version_v0.1_cost_NA", "cost_per_hour_string"):
         with open(os.path.join(dawn.FIXTURES, "broken", name + ".json"), encoding="utf-8-sig") as file:
-            tap.check(f"broken/{name}.json does not", schema_faults(schema, json.load(file), schema) != [])
+            check(f"broken/{name}.json does not", schema_faults(schema, json.load(file), schema) != [])
 
 
 def test_check_usage(folder):
     stray = os.path.join(folder, "stray.json")
     with open(stray, "w", encoding="utf-8") as file:
         file.write("{}")
-    tap.check("without --task the path must say which", run("check", stray)[0] == 3)
-    tap.check("an unknown task is wrong usage", run("check", "--task", "nothing", stray)[0] == 3)
-    tap.check("no file is wrong usage", run("check", "--task", "cifar10-train")[0] == 3)
-    tap.check("another ending is wrong usage", run("check", "--task", "cifar10-train", folder)[0] == 3)
+    check("without --task the path must say which", run("check", stray)[0] == 3)
+    check("an unknown task is wrong usage", run("check", "--task", "nothing", stray)[0] == 3)
+    check("no file is wrong usage", run("check", "--task", "cifar10-train")[0] == 3)
+    check("another ending is wrong usage", run("check", "--task", "cifar10-train", folder)[0] == 3)
     code, out, err = run("check", "--task", "cifar10-train", os.path.join(folder, "no.json"))
-    tap.check("a file that is not there is an error of its own", code in (2, 4) and out == "" and "no.json" in err)
-    tap.check("the worst of several files decides",
+    check("a file that is not there is an error of its own", code in (2, 4) and out == "" and "no.json" in err)
+    check("the worst of several files decides",
               run("check", "--task", "cifar10-train", stray,
                   os.path.join(dawn.HISTORY, "CIFAR10", "train", "basenet.tsv"))[0] == 2)
-    tap.check("--help is good", run("check", "--help")[0] == 0)
+    check("--help is good", run("check", "--help")[0] == 0)
+    code, out, err = run("check", "--codes")
+    rows = [line.split("\t") for line in out.splitlines()]
+    check("--codes lists every code once, with meaning and hint",
+          code == 0 and len({row[1] for row in rows}) == len(rows) > 50 and all(len(row) == 4 and all(row) for row in rows))
 
 
 def test_import(folder):
@@ -186,24 +195,24 @@ def test_import(folder):
     source = os.path.join(dawn.HISTORY, "CIFAR10", "train")
     target = os.path.join(tree, "CIFAR10", "train")
     os.makedirs(target)
-    tap.check("a tree without entries takes nothing", run("import", tree, db=db)[0] == 2)
+    check("a tree without entries takes nothing", run("import", tree, db=db)[0] == 2)
     for name in ("basenet.json", "basenet.tsv", "diux_cifar_g3.json"):
         shutil.copy(os.path.join(source, name), target)
     code, out, err = run("import", tree, db=db)
-    tap.check("an entry without its progress file is refused, the other one taken",
+    check("an entry without its progress file is refused, the other one taken",
               code == 1 and "taken=1 known=0 refused=1" in err and
               any(f["code"] == "missing_file" and f["severity"] == "error" for f in findings(out)))
     os.remove(os.path.join(target, "diux_cifar_g3.json"))
     code, out, err = run("import", tree, db=db)
-    tap.check("what is known is left alone", code == 0 and "taken=0 known=1 refused=0" in err)
+    check("what is known is left alone", code == 0 and "taken=0 known=1 refused=0" in err)
     with open(os.path.join(target, "basenet.json"), "a", encoding="utf-8") as file:
         file.write("{}")
     code, out, err = run("import", tree, db=os.path.join(folder, "other.db"))
-    tap.check("when all are refused nothing is taken", code == 2 and "taken=0 known=0 refused=1" in err)
+    check("when all are refused nothing is taken", code == 2 and "taken=0 known=0 refused=1" in err)
     with open(os.path.join(tree, "facets.tsv"), "w", encoding="utf-8") as file:
         file.write("entry\tkind\n")
-    tap.check("facets.tsv must have its columns", run("import", tree, db=db)[0] == 2)
-    tap.check("a folder is needed", run("import", db=db)[0] == 3)
+    check("facets.tsv must have its columns", run("import", tree, db=db)[0] == 2)
+    check("a folder is needed", run("import", db=db)[0] == 3)
 
 
 def main():
@@ -211,10 +220,10 @@ def main():
         db = os.path.join(folder, "new", "daybreak.db")
         code, out, err = run("import", dawn.HISTORY, db=db)
         entries = len(glob.glob(os.path.join(dawn.HISTORY, "*", "*", "*.json")))
-        tap.check("the whole history is taken", code == 0 and f"taken={entries} known=0 refused=0" in err)
-        tap.check("no address is printed", "@example.org" not in out + err)
+        check("the whole history is taken", code == 0 and f"taken={entries} known=0 refused=0" in err)
+        check("no address is printed", "@example.org" not in out + err)
         code, out, err = run("import", dawn.HISTORY, db=db)
-        tap.check("a second import leaves all as it is", code == 0 and f"taken=0 known={entries}" in err)
+        check("a second import leaves all as it is", code == 0 and f"taken=0 known={entries}" in err)
         test_boards(db)
         test_board_usage(db)
         test_broken()
@@ -222,8 +231,8 @@ def main():
         test_schema()
         test_check_usage(folder)
         test_import(folder)
-    return tap.finish()
+    tap.done()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

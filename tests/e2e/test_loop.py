@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""tests/e2e/test_loop.py: the whole loop with real programs: register, job, run, stream, finish, board; and what must
+hold when the agent or the server goes away in the middle. The workload trains nothing ("synthetic"), so that this is
+about everything around a training.
+"""
+import atexit
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from daybreak import AGENT, Server, Tap, wait_until  # noqa: E402
+
+TASK = "cifar10-train-quick"
+WAIT_S = 120
+
+
+class RealAgent:
+    """daybreak-agent run, in a state folder that outlives it."""
+
+    def __init__(self, server, epochs=10, rate=50, extra_env=None):
+        self.server = server
+        self.state = os.path.join(server.folder, "agent")
+        self.log_path = os.path.join(server.folder, "agent.log")
+        self.token_file = os.path.join(server.folder, "registration.token")
+        self.env = dict(os.environ, DAYBREAK_TEST_WORKLOAD="1", DAYBREAK_STATE=self.state,
+                        DAYBREAK_SYNTHETIC_EPOCHS=str(epochs), DAYBREAK_SYNTHETIC_RATE=str(rate), **(extra_env or {}))
+        self.process = None
+        atexit.register(self.kill)
+        with open(self.token_file, "w", encoding="ascii") as out:
+            out.write(server.token("agent-registration") + "\n")
+
+    def start(self, *words):
+        log = open(self.log_path, "ab")
+        self.process = subprocess.Popen([AGENT, "run", "--server", self.server.url, "--token-file", self.token_file, *words],
+                                        stdout=log, stderr=log, env=self.env)
+        log.close()
+        return self
+
+    def log(self):
+        with open(self.log_path, "r", encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def wait(self):
+        """The exit status; None when it hangs, which ends it."""
+        try:
+            return self.process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+
+    def kill(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def children(self):
+        """Processes whose command line is the hidden command of this agent's parent id."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as line:
+                    words = line.read().split(b"\0")
+            except OSError:
+                continue
+            if b"child" in words and str(self.process.pid).encode() in words:
+                found.append(int(pid))
+        return found
+
+
+def queue(server, seeds=1):
+    return server.json("POST", "/v1/jobs", {"task": TASK, "workload": "synthetic", "seeds": seeds},
+                       server.token("operator"))
+
+
+def run_of(server, run):
+    return server.json("GET", f"/v1/runs/{run}")
+
+
+def check_epochs(tap, server, run, count, name):
+    items = server.epochs(run)
+    numbers = [item["epoch"] for item in items]
+    correct = [item["correct"] for item in items]
+    tap.ok(numbers == list(range(1, count + 1)) and len(set(correct)) == count, name, f"{numbers} {correct}")
+
+
+def whole_loop(tap):
+    with Server() as server:
+        server.start()
+        made = queue(server, seeds=2)
+        agent = RealAgent(server).start("--cost-per-hour", "0.50", "--instance", "test.large", "--name", "loop")
+        good = wait_until(lambda: all(run_of(server, run)["state"] == "reached" for run in made["runs"]), WAIT_S)
+        tap.ok(good, "both runs of a job for two seeds end as reached", agent.log())
+        for run in made["runs"]:
+            check_epochs(tap, server, run, 10, f"run {run} has each epoch once, in order")
+        runs = [run_of(server, run) for run in made["runs"]]
+        tap.ok(runs[0]["seed"] != runs[1]["seed"], "each run has a seed of its own", runs)
+        tap.ok(all(r["tier"] == "witnessed" and r["cost_usd_per_hour"] == "0.50" for r in runs),
+               "streamed live: witnessed, at the agent's price", runs)
+        board = server.json("GET", f"/v1/leaderboards/{TASK}?by=time")["items"]
+        times = sorted(r["tta_s"] for r in runs)
+        tap.ok(len(board) == 1 and board[0]["place"] == 1 and board[0]["n"] == 2 and
+               times[0] <= board[0]["tta_s"] <= times[1], "the entry is on the board, by the median of its runs", board)
+        tap.ok(all(r["tta_epoch"] == 8 for r in runs), "the target counts at its first crossing", runs)
+        tap.ok(stat.S_IMODE(os.stat(agent.state).st_mode) == 0o700, "the state folder is private")
+        agent.process.send_signal(signal.SIGTERM)
+        tap.ok(agent.wait() == 0, "SIGTERM while idle ends the agent at once, with 0", agent.log())
+        token = re.search(r"dbk_[a-z-]+_\S+", agent.log())
+        tap.ok(token is None, "no token is in the log")
+        first = re.search(r"registered agent=(\d+)", agent.log()) or re.search(r"event=registered agent=(\d+)", agent.log())
+        queue(server)
+        tap.ok(agent.start("--once").wait() == 0 and agent.log().count("event=registered") == 1 and first,
+               "a second start keeps its identity", agent.log())
+
+
+def server_goes_away(tap):
+    epochs = 100
+    with Server() as server:
+        server.start()
+        run = queue(server)["runs"][0]
+        agent = RealAgent(server, epochs=epochs, rate=50).start("--once")
+        wait_until(lambda: len(server.epochs(run)) >= 10, WAIT_S)
+        server.kill()
+        # The training goes on without it: wait for the child's end, seen in the agent's own log.
+        wait_until(lambda: agent.log().count("event=eval") >= epochs, WAIT_S)
+        server.start()
+        tap.ok(agent.wait() == 0, "an agent whose server was killed ends its run after the restart", agent.log()[-3000:])
+        check_epochs(tap, server, run, epochs, "each epoch is there once")
+        tap.ok(run_of(server, run)["state"] == "reached", "the run ended as reached", run_of(server, run))
+
+
+def agent_goes_away(tap):
+    with Server() as server:
+        server.start()
+        run = queue(server)["runs"][0]
+        agent = RealAgent(server, epochs=500, rate=50).start()
+        wait_until(lambda: len(server.epochs(run)) >= 5, WAIT_S)
+        children = agent.children()
+        tap.ok(len(children) == 1, "the training is a child process of its own", children)
+        agent.kill()
+        gone = wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children), WAIT_S)
+        tap.ok(gone, "the child dies with its parent", children)
+        agent.env["DAYBREAK_SYNTHETIC_EPOCHS"] = "10"
+        status = agent.start("--once").wait()
+        tap.ok(status == 0 and "event=attempt_released" in agent.log(),
+               "the next start gives the broken attempt back and trains anew", agent.log()[-3000:])
+        check_epochs(tap, server, run, 10, "the run has the epochs of its new attempt alone")
+        tap.ok(run_of(server, run)["state"] == "reached", "and ended as reached", run_of(server, run))
+
+
+def replay_after_both(tap):
+    """Training over, server dead, agent killed: the spool alone knows. The next start sends it."""
+    epochs = 40
+    with Server() as server:
+        server.start()
+        run = queue(server)["runs"][0]
+        agent = RealAgent(server, epochs=epochs, rate=100).start("--once")
+        wait_until(lambda: len(server.epochs(run)) >= 3, WAIT_S)
+        server.kill()
+        wait_until(lambda: agent.log().count("event=eval") >= epochs and not agent.children(), WAIT_S)
+        # The last record is written right after the child's end; the log's line of it is the next event.
+        spool = None
+        for folder, _, files in os.walk(agent.state):
+            if "spool" in files:
+                spool = os.path.join(folder, "spool")
+        ended = wait_until(lambda: b"run_end" in open(spool, "rb").read(), WAIT_S)
+        agent.kill()
+        server.start()
+        status = agent.start("--once").wait()
+        tap.ok(ended and status == 0 and "event=spool_replayed" in agent.log(),
+               "a spool that holds a whole run is sent by the next start", agent.log()[-3000:])
+        check_epochs(tap, server, run, epochs, "each epoch of it is there once")
+        tap.ok(run_of(server, run)["state"] == "reached", "the run ended as reached", run_of(server, run))
+
+
+def child_dies(tap):
+    with Server() as server:
+        server.start()
+        run = queue(server)["runs"][0]
+        agent = RealAgent(server, extra_env={"DAYBREAK_SYNTHETIC_DIE": "4"}).start("--once")
+        tap.ok(agent.wait() == 0, "an agent outlives its child's crash", agent.log())
+        state = run_of(server, run)
+        tap.ok(state["state"] == "failed" and "signal 6" in state.get("detail", ""),
+               "the run failed, and says how the child ended", state)
+        check_epochs(tap, server, run, 3, "what was evaluated before is kept")
+
+
+def cancelled(tap):
+    with Server() as server:
+        server.start()
+        made = queue(server)
+        run = made["runs"][0]
+        agent = RealAgent(server, epochs=5000, rate=50).start()
+        wait_until(lambda: len(server.epochs(run)) >= 3, WAIT_S)
+        agent.process.send_signal(signal.SIGINT)
+        tap.ok(agent.wait() == 0 and not agent.children(), "SIGINT ends agent and child", agent.log()[-2000:])
+        job = server.json("GET", f"/v1/jobs/{made['jobs'][0]}")
+        tap.ok(job["state"] == "queued", "the job is queued again", job)
+        agent.env["DAYBREAK_SYNTHETIC_EPOCHS"] = "300"
+        agent.start()
+        wait_until(lambda: run_of(server, run)["state"] == "running" and server.epochs(run), WAIT_S)
+        server.json("POST", f"/v1/jobs/{made['jobs'][0]}/cancel", None, server.token("operator"), expect=(200, 202))
+        ended = wait_until(lambda: not agent.children(), WAIT_S)
+        tap.ok(ended, "a job cancelled on the server stops the child", agent.log()[-2000:])
+        agent.process.send_signal(signal.SIGTERM)
+        tap.ok(agent.wait() == 0, "and the agent goes on to its orderly end", agent.log()[-2000:])
+
+
+def drains(tap):
+    with Server() as server:
+        server.start()
+        runs = queue(server, seeds=2)["runs"]
+        agent = RealAgent(server, epochs=60, rate=50).start()
+        wait_until(lambda: any(len(server.epochs(run)) >= 3 for run in runs), WAIT_S)
+        agent.process.send_signal(signal.SIGTERM)
+        status = agent.wait()
+        states = sorted(run_of(server, run)["state"] for run in runs)
+        tap.ok(status == 0 and states == ["queued", "reached"], "SIGTERM: the job is finished, no other is taken",
+               f"{status} {states} {agent.log()[-2000:]}")
+
+
+def misuse(tap):
+    with Server() as server:
+        server.start()
+        agent = RealAgent(server)
+        with open(agent.token_file, "w", encoding="ascii") as out:
+            out.write("dbk_agent-registration_0_nothing\n")
+        tap.ok(agent.start("--once").wait() == 2, "a wrong registration token is refused, in words", agent.log())
+        good = RealAgent(server)
+        good.start()
+        wait_until(lambda: "event=registered" in good.log(), WAIT_S)
+        second = subprocess.run([AGENT, "run", "--server", server.url, "--token-file", good.token_file], env=good.env,
+                                capture_output=True, text=True, timeout=WAIT_S, check=False)
+        tap.ok(second.returncode == 2 and "another agent uses" in second.stderr, "two agents never share a state folder",
+               second.stderr)
+        good.process.send_signal(signal.SIGINT)
+        good.wait()
+        for words in (["run"], ["run", "--server", "ftp://x"], ["run", "--server", server.url, "--device", "abacus"]):
+            bad = subprocess.run([AGENT, *words], env=good.env, capture_output=True, text=True, timeout=WAIT_S, check=False)
+            tap.ok(bad.returncode == 3 and bad.stderr.strip(), f"wrong usage is 3: {' '.join(words[-2:])}", bad.stderr)
+
+
+def submits(tap):
+    with Server() as server:
+        server.start()
+        folder = os.path.join(server.folder, "out")
+        env = dict(os.environ, DAYBREAK_TEST_WORKLOAD="1")
+        train = subprocess.run([AGENT, "train", "synthetic", "--task", TASK, "--seed", "5", "--out", folder, "--author", "A. Tester",
+                                "--author-email", "a@example.org", "--cost-per-hour", "0.1"], env=env,
+                               capture_output=True, text=True, timeout=WAIT_S, check=False)
+        token = os.path.join(server.folder, "submitter.token")
+        with open(token, "w", encoding="ascii") as out:
+            out.write(server.token("submitter"))
+        entry = os.path.join(folder, "synthetic_seed5.json")
+        words = [AGENT, "submit", "--server", server.url, "--token-file", token]
+        sent = subprocess.run([*words, entry], capture_output=True, text=True, timeout=WAIT_S, check=False)
+        tap.ok(train.returncode == 0 and sent.returncode == 0 and "place=1" in sent.stdout,
+               "what train leaves is accepted unchanged", train.stderr + sent.stdout + sent.stderr)
+        board = server.json("GET", f"/v1/leaderboards/{TASK}?by=cost")["items"]
+        tap.ok(len(board) == 1 and board[0]["author"] == "A. Tester", "and is on the board by cost", board)
+        again = subprocess.run([*words, entry], capture_output=True, text=True, timeout=WAIT_S, check=False)
+        tap.ok(again.returncode == 2 and "refused" in again.stderr, "sent twice, it is refused", again.stderr)
+        with open(entry, encoding="utf-8") as text:
+            broken = json.load(text)
+        del broken["model"]
+        with open(os.path.join(folder, "broken.json"), "w", encoding="utf-8") as out:
+            json.dump(broken, out)
+        os.link(os.path.join(folder, "synthetic_seed5.tsv"), os.path.join(folder, "broken.tsv"))
+        refused = subprocess.run([*words, os.path.join(folder, "broken.json")], capture_output=True, text=True, timeout=WAIT_S,
+                                 check=False)
+        lines = [line.split("\t") for line in refused.stdout.splitlines()]
+        tap.ok(refused.returncode == 2 and any(len(c) == 6 and c[1] == "error" and "model" in c[3] + c[4] for c in lines),
+               "a broken entry is refused with file, line, code, field and hint", refused.stdout + refused.stderr)
+
+
+def main():
+    tap = Tap()
+    for part in (whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, misuse, submits):
+        part(tap)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
