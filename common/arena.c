@@ -43,7 +43,8 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
     unsigned char *memory;
     size_t bytes;
 
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > arena->bytes_max)
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > arena->bytes_max ||
+        bytes > SIZE_MAX - align)
         return NULL;
     bytes = bytes == 0 ? align : (bytes + align - 1) / align * align;
     if (bytes > arena->bytes_max - arena->used_bytes)

@@ -20,6 +20,7 @@ static const struct status_info status_table[STATUS_COUNT] = {
 
 static void fill_text(char *text, size_t bytes, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
+static void drop_partial(char *text);
 static void copy_text(char *text, size_t bytes, const char *from);
 
 enum status error_set(struct error *err, enum status status, const char *field, const char *format,
@@ -77,7 +78,25 @@ static void fill_text(char *text, size_t bytes, const char *format, va_list args
         return;
     }
     if ((size_t)length >= bytes)
-        text[str_utf8_cut(str_from_cstr(text), bytes - 1)] = '\0';
+        drop_partial(text);
+}
+
+/* vsnprintf() cut the text at a byte: takes the piece of a character off its end. */
+static void drop_partial(char *text)
+{
+    size_t at = strlen(text), behind = 0; /* continuation bytes at the end */
+    unsigned char lead;
+
+    while (at > 0 && ((unsigned char)text[at - 1] & 0xC0) == 0x80) {
+        at--;
+        behind++;
+    }
+    if (at == 0)
+        return;
+    lead = (unsigned char)text[at - 1];
+    if ((lead >= 0xF0 && behind < 3) || (lead >= 0xE0 && behind < 2) ||
+        (lead >= 0xC0 && behind < 1))
+        text[at - 1] = '\0';
 }
 
 static void copy_text(char *text, size_t bytes, const char *from)
