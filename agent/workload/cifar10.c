@@ -43,6 +43,7 @@ static enum status take_step(struct cifar10_state *s, struct error *err);
 static bool at_evaluation_point(const struct cifar10_state *s);
 static enum status report_loss(struct cifar10_state *s, struct workload_progress *progress,
                                struct error *err);
+static void write_losses(const struct cifar10_state *s, const float *log);
 static void fill_progress(const struct cifar10_state *s, struct workload_progress *progress);
 static enum status check_metas(const struct cifar10_state *s, const struct safetensors *file,
                                const char *path, struct error *err);
@@ -55,8 +56,7 @@ static const char *const tiny_names[] = {"cifar10-tiny"};
 #define CIFAR10_CALLS                                                           \
     .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,     \
     .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save, \
-    .describe = cifar10_describe, .close = cifar10_close,                       \
-    .print_plan = cifar10_print_plan
+    .describe = cifar10_describe, .close = cifar10_close, .print_plan = cifar10_print_plan
 
 const struct workload_ops workload_cifar10 = {.name = "cifar10",
                                               .title = "CIFAR-10, convolutional network",
@@ -436,12 +436,30 @@ static enum status report_loss(struct cifar10_state *s, struct workload_progress
                              (long long)(step + 1));
         sum += loss;
     }
+    write_losses(s, log);
     fill_progress(s, progress);
     progress->has_loss = s->step > s->logged_step;
     if (progress->has_loss)
         progress->loss = sum / (double)(s->step - s->logged_step);
     s->logged_step = s->step;
     return ST_OK;
+}
+
+/* For comparing with other implementations: DAYBREAK_STEP_LOSSES names a file that receives "step, mean loss, correct"
+ * of the steps since the last report. Not part of a run: a failure to write is logged and no more. */
+static void write_losses(const struct cifar10_state *s, const float *log)
+{
+    const char *path = getenv("DAYBREAK_STEP_LOSSES");
+    FILE *out;
+
+    if (path == NULL)
+        return;
+    out = fopen(path, s->logged_step == 0 ? "w" : "a");
+    for (int64_t step = s->logged_step; out != NULL && step < s->step; step++)
+        (void)fprintf(out, "%lld\t%.6f\t%.0f\n", (long long)(step + 1),
+                      (double)log[step * LOG_COLUMNS], (double)log[step * LOG_COLUMNS + 1]);
+    if (out == NULL || fclose(out) != 0)
+        log_event(LOG_WARN, "step_losses", "result=not_written");
 }
 
 static void fill_progress(const struct cifar10_state *s, struct workload_progress *progress)
