@@ -25,6 +25,7 @@ A .case file is a list of cases; a case is a list of steps; blank lines and line
     save NAME PATH          keeps a member as ${NAME} for what follows; `save NAME @Header` a header
     restart                 in place of a request: the server stops and starts again on its database
     new-token NAME ROLE     makes a token and keeps it as ${NAME}; further words go to `token create`
+    expire NAME             makes that token expire yesterday, in the database itself; `revoke NAME` by the command
 
 Every JSON answer is held against schema/openapi.yaml, whatever else a case wants. After every case /healthz must answer.
 """
@@ -122,6 +123,11 @@ class Wire:
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
         self.data = b""
+        self.begun = None
+
+    def begin(self):
+        """Waits for the head of a stream: from then on it misses nothing."""
+        self.begun = self.head()
 
     def more(self):
         try:
@@ -176,7 +182,7 @@ class Wire:
         return Answer(status, headers, self.data)
 
     def events(self, count):
-        status, headers = self.head()
+        status, headers = self.begun or self.head()
         text, events = b"", []
         if headers.get("content-type") != "text/event-stream":
             return Answer(status, headers, self.data)
@@ -203,7 +209,7 @@ class Step:
     def __init__(self, method="", target=""):
         self.method, self.target = method, target
         self.headers, self.parts, self.body, self.ndjson = [], [], None, []
-        self.raw = self.hold = self.wanted = self.restart = self.token = self.make = None
+        self.raw = self.hold = self.wanted = self.restart = self.token = self.make = self.end = None
         self.stream = self.pad = 0
         self.checks = []
 
@@ -224,12 +230,13 @@ def read_cases(path):
         elif word == ">" and re.match(r"^[A-Z]+ [/*]", rest):
             step = Step(*rest.split(" ", 1))
             cases[-1][1].append(step)
-        elif word in ("raw", "await", "restart", "new-token"):
+        elif word in ("raw", "await", "restart", "new-token", "expire", "revoke"):
             step = Step()
             step.raw = rest if word == "raw" else None
             step.wanted = rest if word == "await" else None
             step.restart = word == "restart"
             step.make = rest.split() if word == "new-token" else None
+            step.end = (word, rest) if word in ("expire", "revoke") else None
             cases[-1][1].append(step)
         elif word == ">":
             step.headers.append(rest)
@@ -302,12 +309,22 @@ class File:
             elif step.make:
                 self.saved[step.make[0]] = self.server.command(
                     "token", "create", "--role", step.make[1], "--name", step.make[0], *step.make[2:]).strip()
+            elif step.end:
+                self.end_token(*step.end)
             else:
                 self.run_step(step)
         if self.server.request("GET", "/healthz")[0] != 200:
             raise Wrong("the server no longer serves")
         if "refused" in steps and self.counts() != before:
             raise Wrong(f"something was stored: {before} became {self.counts()}")
+
+    def end_token(self, how, name):
+        number = self.saved[name].split("_")[2]
+        if how == "revoke":
+            self.server.command("token", "revoke", number)
+            return
+        with sqlite3.connect(self.server.db) as db:
+            db.execute("UPDATE token SET created_ms = 1, expires_ms = 1764547200000 WHERE id = ?", (number,))
 
     def run_step(self, step):
         if step.wanted:
@@ -316,6 +333,8 @@ class File:
             wire, method, target = Wire(self.server.port), step.method, self.fill(step.target)
             wire.socket.sendall(self.bytes_of(step, target))
         if step.hold:
+            if target.startswith("/v1/stream"):
+                wire.begin()
             self.held[step.hold] = (wire, method, target)
             return
         try:
