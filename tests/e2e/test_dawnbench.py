@@ -188,6 +188,10 @@ def test_check_usage(folder):
     rows = [line.split("\t") for line in out.splitlines()]
     check("--codes lists every code once, with meaning and hint",
           code == 0 and len({row[1] for row in rows}) == len(rows) > 50 and all(len(row) == 4 and all(row) for row in rows))
+    with open(os.path.join(dawn.ROOT, "docs", "codes.md"), encoding="utf-8") as file:
+        listed = [line for line in file.read().splitlines() if line.startswith("| `")]
+    check("docs/codes.md is that list",
+          listed == [f"| `{code}` | {severity} | {meaning} | {hint} |" for severity, code, meaning, hint in rows])
 
 
 def test_import(folder):
