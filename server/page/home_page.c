@@ -117,7 +117,7 @@ static void fill_live(struct arena *arena, const struct home_data *data, struct 
             .task = layout_text(task == NULL ? run->task : task->title),
             .state = layout_text(run->state),
             .hardware = layout_text(run->hardware),
-            .progress = run->phase == NULL ? STR("setting up") : layout_text(run->phase),
+            .progress = layout_either(run->phase, "setting up"),
         };
         if (task == NULL)
             continue;

@@ -98,7 +98,7 @@ static void fill_state(struct arena *arena, const struct run_record *run, struct
             view->state_words = str_from_cstr(states[i].words);
             view->live = states[i].live;
         }
-    if (view->live && run->phase != NULL && str_eq_cstr(view->state, "running"))
+    if (run->phase != NULL && run->phase[0] != '\0' && str_eq_cstr(view->state, "running"))
         view->state_words = format_text(arena, "running: %s", run->phase);
 }
 

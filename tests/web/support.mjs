@@ -64,31 +64,47 @@ export async function startServer({ history = true } = {}) {
   else run(["migrate", "--db", db]);
   const token = (role) => run(["token", "create", "--db", db, "--role", role, "--name", `web test ${role}`]);
   const tokens = { operator: token("operator"), submitter: token("submitter"), registration: token("agent-registration") };
-  const child = spawn(PROGRAM, ["serve", "--db", db, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  const address = await new Promise((found, lost) => {
-    const timer = setTimeout(() => lost(new Error(`the server did not start:\n${said}`)), START_MS);
+  const server = { folder, tokens, log: "" };
+  await serve(server, db, "127.0.0.1:0");
+  server.stop = async () => {
+    const code = await end(server);
+    rmSync(folder, { recursive: true, force: true });
+    return code;
+  };
+  server.restart = async () => {
+    await end(server);
+    await serve(server, db, new URL(server.address).host);
+  };
+  return server;
+}
+
+function serve(server, db, listen) {
+  const child = spawn(PROGRAM, ["serve", "--db", db, "--listen", listen], { stdio: ["ignore", "pipe", "pipe"] });
+  server.child = child;
+  return new Promise((found, lost) => {
+    const timer = setTimeout(() => lost(new Error(`the server did not start:\n${server.log}`)), START_MS);
+    let said = "";
     const read = (bytes) => {
       said += bytes;
+      server.log += bytes;
       const match = /listening on (http:\S+)/.exec(said);
       if (match) {
         clearTimeout(timer);
-        found(match[1]);
+        server.address = match[1];
+        found();
       }
     };
     child.stdout.on("data", read);
     child.stderr.on("data", read);
-    child.on("exit", (code) => lost(new Error(`the server ended with ${code}:\n${said}`)));
+    child.once("exit", (code) => lost(new Error(`the server ended with ${code}:\n${server.log}`)));
   });
-  const stop = () => new Promise((stopped) => {
-    child.removeAllListeners("exit");
-    child.once("exit", (code) => {
-      rmSync(folder, { recursive: true, force: true });
-      stopped(code);
-    });
-    child.kill("SIGTERM");
+}
+
+function end(server) {
+  return new Promise((ended) => {
+    server.child.once("exit", (code) => ended(code));
+    server.child.kill("SIGTERM");
   });
-  return { address, tokens, stop, log: () => said };
 }
 
 export async function call(server, path, { token, json, body, type, method } = {}) {

@@ -95,8 +95,18 @@ function switchAxis(event) {
 
 // ---- the live table ----
 
+// Rounds half to even from nine places, as the server does, so that a reload changes no digit.
+function fixed(value, places) {
+  const unit = 10 ** (9 - places);
+  const exact = Math.round(value * 1e9);
+  let whole = Math.floor(exact / unit);
+  const rest = exact - whole * unit;
+  if (rest > unit / 2 || (rest === unit / 2 && whole % 2 === 1)) whole++;
+  return (whole / 10 ** places).toFixed(places);
+}
+
 function clock(seconds) {
-  if (document.getElementById("clock-unit").textContent === "s") return seconds.toFixed(2);
+  if (document.getElementById("clock-unit").textContent === "s") return fixed(seconds, 2);
   const whole = Math.round(seconds);
   const two = (number) => String(number).padStart(2, "0");
   return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
@@ -122,9 +132,9 @@ function addRow(item) {
   addCell(row, String(item.epoch), "num");
   addCell(row, clock(item.tta_s ?? 0), "num");
   addCell(row, item.wall_s === undefined ? "" : clock(item.wall_s), "num mid");
-  addCell(row, percent ? `${item.accuracy.toFixed(2)}\u00a0%` : item.accuracy.toFixed(4), "num");
+  addCell(row, percent ? `${fixed(item.accuracy, 2)}\u00a0%` : fixed(item.accuracy, 4), "num");
   addCell(row, item.total === undefined ? "" : `${count.format(item.correct)} of ${count.format(item.total)}`, "num mid");
-  addCell(row, item.loss === undefined ? "" : item.loss.toFixed(4), "num mid");
+  addCell(row, item.loss === undefined ? "" : fixed(item.loss, 4), "num mid");
   addCell(row, crosses ? "reached here" : meets ? "met" : "");
   return crosses;
 }
