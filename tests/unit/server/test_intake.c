@@ -472,6 +472,71 @@ static void only_single_http_addresses_become_links(void **state)
     }
 }
 
+static void hours_that_differ_little_are_told_only_when_the_epochs_differ_much(void **state)
+{
+    static const struct {
+        const char *rows;
+        bool told;
+    } cases[] = {
+        {"1\t0.1\t80\n2\t0.11\t90\n3\t0.1\t94\n4\t0.12\t94\n", true},
+        {"10\t1.0\t80\n11\t1.1\t90\n12\t1.2\t94\n13\t1.3\t94\n", false}, /* evaluated late */
+        {"1\t0.1\t80\n2\t0.2\t90\n3\t0.3\t94\n4\t0.4\t94\n", false},
+        {"1\t0.1\t80\n2\t0.1\t90\n3\t0.1\t94\n", false}, /* too few to say */
+        {"0\t0\t80\n1\t0.1\t90\n2\t0.1\t94\n3\t0.1\t94\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct judged judged;
+        char text[512];
+
+        (void)snprintf(text, sizeof text, TRAIN_HEADER "%s", cases[i].rows);
+        judge(&judged, "cifar10-train", INTAKE_NEW, NULL, text);
+        assert_int_equal(find(&judged, "hours_look_per_epoch", "hours") != NULL, cases[i].told);
+        arena_fini(&judged.arena);
+    }
+}
+
+static void what_the_agent_writes_is_accepted_without_a_warning(void **state)
+{
+    static const struct entry_epoch epochs[] = {{1, 60000000000, 5000, 10000},
+                                                {2, 120000000000, 6999, 10000},
+                                                {3, 180000000001, 7000, 10000}};
+    json_t *misc =
+        json_pack("{s:i, s:f, s:{s:i}}", "seed", 7, "learning_rate", 0.1, "plan", "batch", 500);
+    const struct task *task = task_find(tasks, STR("cifar10-train-quick"));
+    const struct entry entry = {.task = task,
+                                .author = "A",
+                                .author_email = "submitter@example.org",
+                                .framework = "Daybreak 0.1.0",
+                                .model = "ResNet 9",
+                                .hardware = "1 CPU",
+                                .timestamp = "2026-12-01",
+                                .cost_usd_per_hour = "0.10",
+                                .misc = misc};
+    struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+    struct judged judged;
+    struct buf json, tsv;
+
+    (void)state;
+    buf_init(&json, 4096);
+    buf_init(&tsv, 4096);
+    assert_int_equal(entry_append_json(&json, &entry, NULL), ST_OK);
+    assert_int_equal(entry_append_tsv(&tsv, task, epochs, ARRAY_LEN(epochs), NULL), ST_OK);
+    input.entry = buf_str(&json);
+    input.progress = buf_str(&tsv);
+    judge_input(&judged, &input, "cifar10-train-quick");
+    assert_true(judged.result.acceptable);
+    assert_int_equal(judged.result.warning_count, 0);
+    assert_int_equal(judged.result.record.crossing_index, 2);
+    assert_true(judged.result.record.tta_ns == 180000000000); /* hours with 9 decimals: 3.6 us */
+    assert_true(judged.result.record.cost_pico == 5000000000);
+    arena_fini(&judged.arena);
+    buf_fini(&tsv);
+    buf_fini(&json);
+    json_decref(misc);
+}
+
 static void an_arena_that_is_too_small_is_an_error_not_a_verdict(void **state)
 {
     static const char entry[] = "{" MEMBERS ",\"costPerHour\":\"x\"}";
@@ -548,6 +613,8 @@ int main(void)
         cmocka_unit_test(faults_of_both_files_come_at_once_in_order),
         cmocka_unit_test(history_gets_no_advice_and_old_sins_pass),
         cmocka_unit_test(only_single_http_addresses_become_links),
+        cmocka_unit_test(hours_that_differ_little_are_told_only_when_the_epochs_differ_much),
+        cmocka_unit_test(what_the_agent_writes_is_accepted_without_a_warning),
         cmocka_unit_test(the_stated_arena_is_enough_for_the_worst_files),
         cmocka_unit_test(an_arena_that_is_too_small_is_an_error_not_a_verdict),
     };
