@@ -116,16 +116,45 @@ static void column_dot(int64_t rows, int64_t channels, const float *dy, const fl
         column_dot_group(rows, channels, dot_at(&all, c), 1, lanes_left(channels, c)));
 }
 
+/* Vectors of a row at channel c: whole ones, then one of n lanes; `body` uses c and n. Whole vectors have a path of
+ * their own, for masks cost as much as the arithmetic. */
+#define FOR_CHANNELS(channels, c, n, body)                  \
+    do {                                                    \
+        int64_t c = 0;                                      \
+                                                            \
+        for (; c + VF_LANES <= (channels); c += VF_LANES) { \
+            const int64_t n = VF_LANES;                     \
+                                                            \
+            body;                                           \
+        }                                                   \
+        if (c < (channels)) {                               \
+            const int64_t n = (channels)-c;                 \
+                                                            \
+            body;                                           \
+        }                                                   \
+    } while (0)
+
+static inline __attribute__((always_inline)) vf load_lanes(const float *p, int64_t n)
+{
+    return n == VF_LANES ? vf_load(p) : vf_load_n(p, n);
+}
+
+static inline __attribute__((always_inline)) void store_lanes(float *p, int64_t n, vf a)
+{
+    if (n == VF_LANES)
+        vf_store(p, a);
+    else
+        vf_store_n(p, n, a);
+}
+
 static void normalise(int64_t rows, int64_t channels, const float *x, const float *mean,
                       const float *scale, const float *shift, float *y)
 {
     for (int64_t row = 0; row < rows; row++, x += channels, y += channels)
-        for (int64_t c = 0; c < channels; c += VF_LANES) {
-            const int64_t n = lanes_left(channels, c);
-            const vf off = vf_sub(vf_load_n(x + c, n), vf_load_n(mean + c, n));
-
-            vf_store_n(y + c, n, vf_fma(off, vf_load_n(scale + c, n), vf_load_n(shift + c, n)));
-        }
+        FOR_CHANNELS(channels, c, n,
+                     store_lanes(y + c, n,
+                                 vf_fma(vf_sub(load_lanes(x + c, n), load_lanes(mean + c, n)),
+                                        load_lanes(scale + c, n), load_lanes(shift + c, n))));
 }
 
 static void normalise_grad(int64_t rows, int64_t channels, const float *dy, const float *x,
@@ -133,41 +162,69 @@ static void normalise_grad(int64_t rows, int64_t channels, const float *dy, cons
                            float *dx)
 {
     for (int64_t row = 0; row < rows; row++, x += channels, dy += channels, dx += channels)
-        for (int64_t i = 0; i < channels; i += VF_LANES) {
-            const int64_t n = lanes_left(channels, i);
-            const vf off = vf_sub(vf_load_n(x + i, n), vf_load_n(mean + i, n));
-            const vf rest = vf_fma(off, vf_load_n(b + i, n), vf_load_n(c + i, n));
+        FOR_CHANNELS(channels, i, n, {
+            const vf off = vf_sub(load_lanes(x + i, n), load_lanes(mean + i, n));
+            const vf rest = vf_fma(off, load_lanes(b + i, n), load_lanes(c + i, n));
 
-            vf_store_n(dx + i, n, vf_fma(vf_load_n(dy + i, n), vf_load_n(a + i, n), rest));
-        }
+            store_lanes(dx + i, n, vf_fma(load_lanes(dy + i, n), load_lanes(a + i, n), rest));
+        });
+}
+
+/* One vector of one output pixel. */
+static inline __attribute__((always_inline)) void pool_vector(const struct pool_span *span,
+                                                              int places, int64_t at, int64_t c,
+                                                              int64_t n, float *y, uint8_t *index)
+{
+    vf best = load_lanes(span->x[0] + at + c, n);
+    vi place = vi_set1(span->place[0]);
+
+    for (int i = 1; i < places; i++) {
+        const vf x = load_lanes(span->x[i] + at + c, n);
+        const vmask wins = vf_wins(x, best);
+
+        best = vf_select(wins, x, best);
+        place = vi_select(wins, vi_set1(span->place[i]), place);
+    }
+    store_lanes(y + c, n, best);
+    vi_store_u8_n(index + c, n, place);
+}
+
+static inline __attribute__((always_inline)) void pool_row(const struct pool_span *span, int places)
+{
+    float *y = span->y;
+    uint8_t *index = span->index;
+
+    for (int64_t q = 0, at = 0; q < span->pixels; q++, at += span->x_step) {
+        FOR_CHANNELS(span->channels, c, n, pool_vector(span, places, at, c, n, y, index));
+        y += span->channels;
+        index += span->channels;
+    }
 }
 
 static void pool_max(const struct pool_span *span)
 {
-    for (int64_t c = 0; c < span->channels; c += VF_LANES) {
-        const int64_t n = lanes_left(span->channels, c);
-        vf best = vf_load_n(span->x[0] + c, n);
-        vi place = vi_set1(span->place[0]);
-
-        for (int i = 1; i < span->places; i++) {
-            const vf x = vf_load_n(span->x[i] + c, n);
-            const vmask wins = vf_wins(x, best);
-
-            best = vf_select(wins, x, best);
-            place = vi_select(wins, vi_set1(span->place[i]), place);
-        }
-        vf_store_n(span->y + c, n, best);
-        vi_store_u8_n(span->index + c, n, place);
-    }
+    if (span->places == 4)
+        pool_row(span, 4); /* the common window, unrolled */
+    else
+        pool_row(span, span->places);
 }
 
-static void unpool_max(int64_t channels, const float *dy, const uint8_t *index, uint8_t place,
-                       float *dx)
+static void unpool_max(const struct unpool_span *span)
 {
-    for (int64_t c = 0; c < channels; c += VF_LANES) {
-        const int64_t n = lanes_left(channels, c);
-        const vmask here = vi_eq(vi_load_u8_n(index + c, n), vi_set1(place));
+    const float *dy = span->dy;
+    const uint8_t *index = span->index;
+    float *dx = span->dx;
 
-        vf_store_n(dx + c, n, vf_select(here, vf_load_n(dy + c, n), vf_zero()));
+    for (int64_t q = 0; q < span->pixels; q++) {
+        for (int64_t s = 0; s < span->taps; s++, dx += span->channels) {
+            const vi place = vi_set1(span->place_first + (int)s);
+
+            FOR_CHANNELS(span->channels, c, n,
+                         store_lanes(dx + c, n,
+                                     vf_select(vi_eq(vi_load_u8_n(index + c, n), place),
+                                               load_lanes(dy + c, n), vf_zero())));
+        }
+        dy += span->channels;
+        index += span->channels;
     }
 }

@@ -52,14 +52,25 @@ struct binary_span {
     int64_t a_row, a_column, b_row, b_column; /* *_column: 0 or 1; out is dense */
 };
 
-/* One output pixel of max-pooling over all channels: x[at] for the places of the window that are no padding. */
+/* Output pixels of max-pooling, next to each other in a row, over all channels: x[at] is the place of the first pixel's
+ * window, for the places that are no padding; the next pixel's lies x_step floats on. */
 struct pool_span {
     const float *const *x;
     const uint8_t *place; /* r * S + s of each */
     int places;
+    int64_t pixels, x_step, channels;
     float *y;
     uint8_t *index;
-    int64_t channels;
+};
+
+/* A row of pixels of dx under windows that lie side by side: tap s of pixel q's window is pixel q * taps + s of dx, and gets
+ * dy where the index says place_first + s, else 0. */
+struct unpool_span {
+    const float *dy;
+    const uint8_t *index;
+    float *dx;
+    int64_t pixels, taps, channels;
+    int place_first;
 };
 
 struct micro {
@@ -84,9 +95,7 @@ struct micro {
                            const float *mean, const float *a, const float *b, const float *c,
                            float *dx);
     void (*pool_max)(const struct pool_span *span);
-    /* dx = index == place ? dy : 0 */
-    void (*unpool_max)(int64_t channels, const float *dy, const uint8_t *index, uint8_t place,
-                       float *dx);
+    void (*unpool_max)(const struct unpool_span *span);
     void (*sgd)(int64_t n, const float *w, const float *g, const float *m, const float hyper[3],
                 bool nesterov, float *w_new, float *m_new); /* hyper: lr, decay, momentum */
 };

@@ -47,7 +47,7 @@ static int64_t pool_max_items(const struct kernel_args *args, const struct micro
     return image_items(args->in_tensor[0]);
 }
 
-/* Points at the places of the window of output pixel (p, q) that are no padding: the first is there by the shape rule. */
+/* Points at the places of the window of output pixel (p, q) that are no padding: one at least, by the shape rule. */
 static int point_at_places(const struct pool_attr *attr, const struct tensor *x, const float *image,
                            int64_t p, int64_t q, const float *from[WINDOW_MAX],
                            uint8_t place[WINDOW_MAX])
@@ -67,28 +67,41 @@ static int point_at_places(const struct pool_attr *attr, const struct tensor *x,
     return count;
 }
 
+/* Output row p of image n. Without padding at the sides all its windows look alike: one call does them. */
+static void pool_one_row(const struct kernel_args *args, const struct micro *micro, int64_t n,
+                         int64_t p)
+{
+    const struct pool_attr *attr = &args->op->attr.pool;
+    const struct tensor *x = args->in_tensor[0], *y = args->out_tensor[0];
+    const float *image = (const float *)args->in[0] + n * x->dim[1] * x->dim[2] * x->dim[3];
+    const int64_t step = attr->pad[2] == 0 && attr->pad[3] == 0 ? y->dim[2] : 1;
+    const float *from[WINDOW_MAX];
+    uint8_t place[WINDOW_MAX];
+
+    for (int64_t q = 0; q < y->dim[2]; q += step) {
+        const int64_t at = ((n * y->dim[1] + p) * y->dim[2] + q) * x->dim[3];
+        const struct pool_span span = {.x = from,
+                                       .place = place,
+                                       .places = point_at_places(attr, x, image, p, q, from, place),
+                                       .pixels = step,
+                                       .x_step = attr->stride[1] * x->dim[3],
+                                       .channels = x->dim[3],
+                                       .y = (float *)args->out[0] + at,
+                                       .index = (uint8_t *)args->out[1] + at};
+
+        micro->pool_max(&span);
+    }
+}
+
 static void pool_max_work(const struct kernel_args *args, const struct micro *micro, int phase,
                           int64_t item)
 {
     const struct tensor *x = args->in_tensor[0], *y = args->out_tensor[0];
-    const float *from[WINDOW_MAX];
-    uint8_t place[WINDOW_MAX];
-    struct pool_span span = {.x = from, .place = place, .channels = x->dim[3]};
 
     (void)phase;
-    for (int64_t n = item * images_per_item(x); n < last_image(x, item); n++) {
-        const float *image = (const float *)args->in[0] + n * x->dim[1] * x->dim[2] * x->dim[3];
-
+    for (int64_t n = item * images_per_item(x); n < last_image(x, item); n++)
         for (int64_t p = 0; p < y->dim[1]; p++)
-            for (int64_t q = 0; q < y->dim[2]; q++) {
-                const int64_t at = ((n * y->dim[1] + p) * y->dim[2] + q) * x->dim[3];
-
-                span.places = point_at_places(&args->op->attr.pool, x, image, p, q, from, place);
-                span.y = (float *)args->out[0] + at;
-                span.index = (uint8_t *)args->out[1] + at;
-                micro->pool_max(&span);
-            }
-    }
+            pool_one_row(args, micro, n, p);
 }
 
 static bool pool_max_grad_accept(const struct kernel_query *query, const struct micro *micro,
@@ -125,10 +138,15 @@ static void unpool_row(const struct kernel_args *args, const struct micro *micro
     const struct tensor *y = args->in_tensor[0], *x = args->out_tensor[0];
     const int64_t channels = x->dim[3], taps = args->op->attr.pool.window[1];
 
-    for (int64_t q = 0; q < y->dim[2]; q++)
-        for (int64_t s = 0; s < taps; s++)
-            micro->unpool_max(channels, dy + q * channels, index + q * channels,
-                              (uint8_t)(r * taps + s), dx + (q * taps + s) * channels);
+    const struct unpool_span span = {.dy = dy,
+                                     .index = index,
+                                     .dx = dx,
+                                     .pixels = y->dim[2],
+                                     .taps = taps,
+                                     .channels = channels,
+                                     .place_first = (int)(r * taps)};
+
+    micro->unpool_max(&span);
     memset(dx + y->dim[2] * taps * channels, 0,
            (size_t)((x->dim[2] - y->dim[2] * taps) * channels) * sizeof *dx);
 }
