@@ -8,12 +8,13 @@
 #include "common/tsv.h"
 #include "server/intake/intake_internal.h"
 
-#define EPOCH_MAX        1e6
-#define HOURS_MAX        876000.0 /* a century */
-#define EPOCH_HOURS_MAX  10.0     /* hours per epoch above it look like minutes or seconds */
-#define SAME_HOURS_RATIO 1.5
-#define SHAPE_ROWS_MIN   4
-#define PERCENT_EXPONENT (-2) /* of ten */
+#define EPOCH_MAX         1e6
+#define HOURS_MAX         876000.0 /* a century */
+#define EPOCH_HOURS_MAX   10.0     /* hours per epoch above it look like minutes or seconds */
+#define SAME_EPOCHS_RATIO 3.0 /* so many times the epochs in about the same time: not added up */
+#define SAME_HOURS_RATIO  1.5
+#define SHAPE_ROWS_MIN    4
+#define PERCENT_EXPONENT  (-2) /* of ten */
 
 enum { COLUMN_EPOCH, COLUMN_HOURS, COLUMN_METRIC, COLUMN_FIRST_EXTRA };
 
@@ -349,16 +350,18 @@ static bool names_look_swapped(const struct progress *progress)
 
 static bool hours_look_per_epoch(const struct progress *progress)
 {
+    const double shift = progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0;
+    const double first = progress->rows[0].epoch + shift;
+    const double last = progress->rows[progress->row_count - 1].epoch + shift;
     int64_t low = INT64_MAX, high = 0;
 
-    if (progress->row_count < SHAPE_ROWS_MIN)
-        return false;
+    if (progress->row_count < SHAPE_ROWS_MIN || last < SAME_EPOCHS_RATIO * first)
+        return false; /* who evaluates at the end alone has times that differ little */
     for (size_t i = 0; i < progress->row_count; i++) {
         const int64_t ns = progress->rows[i].elapsed_ns;
 
         low = ns < low ? ns : low;
         high = ns > high ? ns : high;
     }
-    /* Of times from the start, the fourth is about four times the first. */
     return low > 0 && (double)high < SAME_HOURS_RATIO * (double)low;
 }
