@@ -86,6 +86,20 @@ def test_board_usage(db):
               reasons.get("ajay_resnet9_4v100_pytorch") == "no costPerHour was given")
 
 
+def test_facets(db):
+    with open(os.path.join(dawn.HISTORY, "facets.tsv"), encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    entries = [os.path.relpath(path, dawn.HISTORY)[:-5] for path in
+               sorted(glob.glob(os.path.join(dawn.HISTORY, "*", "*", "*.json")))]
+    check("facets.tsv has every entry once", sorted(row["entry"] for row in rows) == sorted(entries))
+    code, out, err = run("board", "imagenet-train", "--format", "json", db=db)
+    items = {item["name"]: item for item in json.loads(out)["items"]}
+    check("facets reach the board", items["fastai_resnet50_p3_16_machine_pytorch"].get("devices") == 128 and
+          items["fastai_resnet50_p3_16_machine_pytorch"].get("cloud") == "aws")
+    check("what is unknown is absent", "devices" not in items["google_resnet50_tpupod_tensorflow18"] and
+          "cloud" not in items["zte_resnet50_2_machine_tensorflow112"])
+
+
 def test_broken():
     worst = {"accept": 0, "accept_with_warning": 1, "reject": 2}
     for row in dawn.manifest():
@@ -230,6 +244,7 @@ def main():
         check("a second import leaves all as it is", code == 0 and f"taken=0 known={entries}" in err)
         test_boards(db)
         test_board_usage(db)
+        test_facets(db)
         test_broken()
         test_warnings()
         test_schema()
