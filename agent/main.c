@@ -15,8 +15,6 @@ struct command {
 static const struct command commands[] = {
     {"run", command_run, "pull jobs from a server until drained"},
     {"train", command_train, "train a workload, without a server"},
-    {"bench", command_bench, "measure the kernels against this host's ceilings"},
-    {"devices", command_devices, "what this host has, and which kernels are chosen"},
     {"data", command_data, "fetch or verify a data set"},
     {"submit", command_submit, "send an entry to a server"},
     {"bench", command_bench, "time each kernel beside this host's ceilings"},
