@@ -25,13 +25,14 @@ void page_render_problem(struct buf *out, const struct page_frame *frame,
     for (size_t i = 0; lines != NULL && i < problem->item_count; i++) {
         const struct problem_item *item = &problem->items[i];
 
-        /* One fault whose sentence is the page's own needs no list. */
-        if (problem->item_count == 1 && str_eq(layout_text(item->detail), view.detail) &&
+        const bool repeats = str_eq(layout_text(item->detail), view.detail);
+
+        if (repeats && (item->field == NULL || item->field[0] == '\0') &&
             (item->hint == NULL || item->hint[0] == '\0'))
-            break;
+            continue; /* the sentence stands above already */
         lines[view.lines_count++] = (struct problem_line_view){
             .field = layout_either(item->field, item->pointer == NULL ? "" : item->pointer),
-            .detail = layout_text(item->detail),
+            .detail = repeats ? STR("") : layout_text(item->detail),
             .hint = layout_text(item->hint),
         };
     }

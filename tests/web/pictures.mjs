@@ -5,8 +5,8 @@ import { openBrowser, openPage, startServer } from "./support.mjs";
 
 const FOLDER = "docs/pages";
 const PICTURES = [
-  ["home", "/", "light", 1280], ["board", "/tasks/cifar10-train", "light", 1280], ["board", "/tasks/imagenet-train?by=cost", "dark", 1280],
-  ["run", "/runs/1", "light", 1280], ["board", "/tasks/cifar10-train", "dark", 360], ["home", "/", "dark", 360],
+  ["home", "/", "light", 1280], ["board", "/tasks/cifar10-train", "light", 1280],
+  ["run", "/runs/1", "light", 1280], ["board", "/tasks/cifar10-train", "dark", 360],
 ];
 
 mkdirSync(FOLDER, { recursive: true });
