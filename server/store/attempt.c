@@ -16,6 +16,7 @@ enum status db_find_attempt(struct db *db, struct arena *arena, int64_t agent_id
     struct query_run run = query_begin(db, STMT_FIND_ATTEMPT, arena);
     enum status status;
 
+    *attempt = (struct attempt){.state = "", .job_state = "", .run_state = "", .task = ""};
     query_bind_str(&run, fence);
     query_bind_i64(&run, agent_id);
     status = query_row(&run, err);
@@ -26,7 +27,7 @@ enum status db_find_attempt(struct db *db, struct arena *arena, int64_t agent_id
     }
     if (status != ST_OK)
         return status;
-    *attempt = (struct attempt){.id = query_i64(&run)};
+    attempt->id = query_i64(&run);
     attempt->job_id = query_i64(&run);
     attempt->run_id = query_i64(&run);
     attempt->state = query_text(&run);

@@ -220,6 +220,7 @@ static enum status find_job(struct db *db, struct arena *arena, int64_t id, stru
     struct query_run run = query_begin(db, STMT_FIND_JOB, arena);
     enum status status;
 
+    *job = (struct job_row){.task = "", .state = ""};
     query_bind_i64(&run, id);
     status = query_row(&run, err);
     if (status == ST_NOT_FOUND) {
@@ -228,7 +229,7 @@ static enum status find_job(struct db *db, struct arena *arena, int64_t id, stru
     }
     if (status != ST_OK)
         return status;
-    *job = (struct job_row){.id = query_i64(&run)};
+    job->id = query_i64(&run);
     job->entry_id = query_i64(&run);
     job->run_id = query_i64(&run);
     job->task = query_text(&run);

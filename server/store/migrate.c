@@ -31,7 +31,7 @@ int store_schema_version(void)
 
 enum status db_migrate(struct db *db, int64_t now_ms, struct error *err)
 {
-    int64_t version;
+    int64_t version = 0;
     enum status status = read_pragma(db, "PRAGMA user_version", &version, err);
 
     if (status == ST_OK)
@@ -46,7 +46,7 @@ enum status db_migrate(struct db *db, int64_t now_ms, struct error *err)
 
 enum status db_check_version(struct db *db, struct error *err)
 {
-    int64_t version;
+    int64_t version = 0;
     enum status status = read_pragma(db, "PRAGMA user_version", &version, err);
 
     if (status == ST_OK)
@@ -93,7 +93,7 @@ static enum status read_pragma(struct db *db, const char *sql, int64_t *value, s
 /* A fresh file has neither version, nor id, nor a table. */
 static enum status check_owner(struct db *db, int64_t version, struct error *err)
 {
-    int64_t id, tables;
+    int64_t id = 0, tables = 0;
     enum status status = read_pragma(db, "PRAGMA application_id", &id, err);
 
     if (status == ST_OK)
@@ -149,7 +149,7 @@ static enum status apply(struct db *db, const struct embedded_file *file, int64_
                          struct error *err)
 {
     char pragma[64];
-    int64_t version;
+    int64_t version = 0;
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
 
     if (status != ST_OK)

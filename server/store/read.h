@@ -35,7 +35,7 @@ enum status store_list_runs(struct store_reader *reader, struct arena *arena, in
 enum status store_list_live_runs(struct store_reader *reader, struct arena *arena, int limit,
                                  struct run_record **rows, size_t *count, struct error *err);
 enum status store_get_run(struct store_reader *reader, struct arena *arena, int64_t id,
-                          struct run_record *run, struct error *err);
+                          struct run_record *row, struct error *err);
 /* Epochs of the run's current attempt with seq > after, in order, at most limit. */
 enum status store_list_epochs(struct store_reader *reader, struct arena *arena, int64_t run_id,
                               int64_t after, int limit, struct epoch_record **rows, size_t *count,

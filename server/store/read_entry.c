@@ -60,7 +60,7 @@ enum status store_list_latest_entries(struct store_reader *reader, struct arena 
 
     query_bind_i64(&run, limit);
     status = list_entries(&run, rows, count, err);
-    for (size_t i = 0; i < *count && status == ST_OK; i++)
+    for (size_t i = 0; *rows != NULL && i < *count && status == ST_OK; i++)
         status = attach_ttas(reader, arena, &(*rows)[i], err);
     return status;
 }

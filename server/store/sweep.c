@@ -85,7 +85,7 @@ static enum status mark_unreachable(struct db *db, struct arena *arena, int64_t 
             attempts[found++] = attempt;
     }
     status = query_end(&run, err);
-    for (size_t i = 0; i < found && status == ST_OK; i++) {
+    for (size_t i = 0; attempts != NULL && i < found && status == ST_OK; i++) {
         status = set_attempt(db, attempts[i].id, "unreachable", "its lease ran out", false, err);
         if (status == ST_OK)
             status = set_run(db, attempts[i].run_id, "unreachable", err);
@@ -117,7 +117,7 @@ static enum status reclaim(struct db *db, struct arena *arena, int64_t *count, s
             attempts[found++] = attempt;
     }
     status = query_end(&run, err);
-    for (size_t i = 0; i < found && status == ST_OK; i++) {
+    for (size_t i = 0; attempts != NULL && i < found && status == ST_OK; i++) {
         status = reclaim_one(db, arena, &attempts[i], err);
         (*count)++;
     }

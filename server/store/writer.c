@@ -76,7 +76,7 @@ enum status writer_create(const struct store_options *options, struct store *sto
         goto done;
     made->db.tasks = options->tasks;
     made->db.store = store;
-    fault_init(&made->db.fault, getenv("DAYBREAK_KILL_POINT"));
+    fault_init(&made->db.fault, secure_getenv("DAYBREAK_KILL_POINT"));
     status = prepare_database(made, err);
     if (status != ST_OK)
         goto done;
@@ -167,14 +167,15 @@ enum status store_run(struct store *store, struct command *command, struct error
     command->complete = wake_waiter;
     command->opaque = &waiter;
     status = store_push(store, command, err);
-    if (status != ST_OK)
-        return status;
     (void)pthread_mutex_lock(&waiter.lock);
-    while (!waiter.done)
+    while (status == ST_OK && !waiter.done)
         (void)pthread_cond_wait(&waiter.wake, &waiter.lock);
     (void)pthread_mutex_unlock(&waiter.lock);
     (void)pthread_cond_destroy(&waiter.wake);
     (void)pthread_mutex_destroy(&waiter.lock);
+    command->opaque = NULL;
+    if (status != ST_OK)
+        return status;
     if (command->status != ST_OK && err != NULL && err->status == ST_OK)
         *err = command->err;
     return command->status;

@@ -52,7 +52,7 @@ static void die(const char *file, int line, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
-    exit(1);
+    _Exit(1); /* stderr is not buffered, and a half-written file is deleted by make */
 }
 
 static void read_queries(const char *path)
