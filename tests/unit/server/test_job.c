@@ -302,6 +302,27 @@ static void tta_is_the_first_crossing_and_never_moves(void **state)
     assert_string_equal(get_job(f, jobs.job_ids[0]).state, "done");
 }
 
+/* tta [ns] x price / 3.6 in pico-dollars: 9 ns at 1 USD/h are 2.5, 27 ns are 7.5. */
+static void cost_is_rounded_once_half_to_even(void **state)
+{
+    static const struct {
+        int64_t tta_ns;
+        const char *price;
+        int64_t cost_pico;
+    } cases[] = {{9, "1", 2},        {27, "1", 8},
+                 {10, "1", 3},       {9, "10", 25},
+                 {9, "1.000001", 3}, {36 * SECOND_NS, "97.92", INT64_C(979200000000)}};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct create_jobs jobs = fixture_jobs(f, 1);
+        const int64_t agent = fixture_agent(f, "a", cases[i].price);
+
+        (void)fixture_train(f, agent, "c", cases[i].tta_ns, false);
+        assert_int_equal(get_entry(f, jobs.entry_id).cost_pico.value, cases[i].cost_pico);
+    }
+}
+
 static void finish_counts_what_was_streamed_not_what_is_claimed(void **state)
 {
     struct fixture *f = *state;
@@ -642,6 +663,7 @@ int main(void)
         TEST(events_with_other_bytes_or_a_gap_are_refused_whole),
         TEST(events_that_the_task_does_not_admit_are_refused),
         TEST(tta_is_the_first_crossing_and_never_moves),
+        TEST(cost_is_rounded_once_half_to_even),
         TEST(finish_counts_what_was_streamed_not_what_is_claimed),
         TEST(finish_repeated_is_answered_alike_and_another_refused),
         TEST(finish_with_a_lacking_event_or_a_bad_result_is_refused),
