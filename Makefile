@@ -129,6 +129,8 @@ $(BUILD)/tests/unit/agent/%.t: tests/unit/agent/%.c $(BUILD)/libagent.a $(BUILD)
 	$(link_test) -lcmocka $(AGENT_LIBS) $(COMMON_LIBS) -lm
 $(BUILD)/tests/kernels/%.t: tests/kernels/%.c $(BUILD)/libagent.a $(BUILD)/libcommon.a
 	$(link_test) -lcmocka $(AGENT_LIBS) $(COMMON_LIBS) -lm
+$(BUILD)/tests/support/%: tests/support/%.c $(BUILD)/libserver.a $(BUILD)/libcommon.a
+	$(link_test) $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
 define link_test
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
@@ -149,7 +151,7 @@ export DAYBREAKD ?= $(BUILD)/daybreakd
 export DAYBREAK_AGENT ?= $(BUILD)/daybreak-agent
 
 test: setup-if-missing-test ## everything that a change must pass; T=name runs a part; ends with the counts
-	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) controls $(BUILD)/npm.stamp
+	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) $(BUILD)/tests/support/print_codes controls $(BUILD)/npm.stamp
 	$(Q)$(if $(FUZZ),$(MAKE) --no-print-directory -j2 fuzz-programs)
 	$(Q)tests/support/harness.pl -j 2 $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $(T),$(t)),$(t))),$(TESTS))
 

@@ -81,7 +81,9 @@ static enum status choose_db(const struct line *line, char path[4096], struct er
                                     : snprintf(path, 4096, "%s", line->db);
     if (length < 0 || length >= 4096)
         return error_set(err, ST_USAGE, "db", "the database's path is too long");
-    return files_make_parent(path, err);
+    if (files_make_parent(path, err) != ST_OK)
+        err->status = ST_IO; /* that folder is ours to make: its absence is no wrong input */
+    return err->status;
 }
 
 /* Signals are taken by sigwait() here: blocked before any thread starts, so that no handler ever runs. */

@@ -304,7 +304,7 @@ class File:
             if step == "refused":
                 continue
             if step.restart:
-                self.server.stop()
+                self.stop()
                 self.server.start()
             elif step.make:
                 self.saved[step.make[0]] = self.server.command(
@@ -425,6 +425,12 @@ class File:
             elif word == "like" and not any(re.search(value, str(one)) for one in found):
                 raise Wrong(f"{path} is {found}, not like {value}")
 
+    def stop(self):
+        """A sanitizer's report, of a leak for instance, is an end that is not clean."""
+        status = self.server.stop()
+        if status != 0:
+            raise Wrong(f"the server ended with {status}\n{self.server.log_tail()}")
+
     def close(self):
         for wire, _, _ in self.held.values():
             wire.close()
@@ -444,6 +450,11 @@ def main():
                     tap.ok(True, f"{name}: {title}")
                 except (Wrong, OSError, KeyError, RuntimeError) as fault:
                     tap.ok(False, f"{name}: {title}", f"{type(fault).__name__}: {fault}\n{file.server.log_tail()[-500:]}")
+            try:
+                file.stop()
+                tap.ok(True, f"{name}: the server stops cleanly")
+            except Wrong as fault:
+                tap.ok(False, f"{name}: the server stops cleanly", fault)
         finally:
             file.close()
     tap.done()
