@@ -29,54 +29,64 @@ static bool is_wanted(const struct board_form *form, const struct board_entry *r
 static bool holds_text(const char *text, struct str part);
 static enum status cut_page(const struct board_form *form, struct board *board, int64_t *next,
                             struct error *err);
+static enum status find_version(struct request *request, const struct board_form *form,
+                                int64_t *version, struct error *err);
 static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
-                                       struct store_reader *reader, struct error *err);
+                                       struct str key, int64_t *version, struct error *err);
 
 void handle_get_leaderboard(struct request *request, struct response *response)
 {
     struct board_form form = {.task = api_find_task(request, response)};
-    struct shared_bytes *bytes;
-    struct store_reader *reader;
+    struct shared_bytes *bytes = NULL;
     struct error err = {0};
-    char topic[128], etag[64];
     int64_t version = 0;
+    char etag[64];
     struct str key;
 
     if (form.task == NULL)
         return;
-    if (read_form(request, &form, &err) != ST_OK) {
+    if (read_form(request, &form, &err) != ST_OK ||
+        find_version(request, &form, &version, &err) != ST_OK) {
         response_send_error(response, &err);
-        return;
-    }
-    (void)snprintf(topic, sizeof topic, "board:%s", form.task->id);
-    reader = api_begin_read(request, response);
-    if (reader == NULL)
-        return;
-    if (store_get_version(reader, str_from_cstr(topic), &version, &err) != ST_OK) {
-        api_end_read(reader);
-        response_send_error(response, &err);
-        return;
-    }
-    (void)snprintf(etag, sizeof etag, "b%" PRId64 "%s", version, form.csv ? "c" : "j");
-    response_add_header(response, "Vary", "Accept");
-    if (response_send_not_modified(response, etag)) {
-        api_end_read(reader);
         return;
     }
     key = str_from_cstr(arena_printf(request->arena, "%c%.*s?%.*s", form.csv ? 'c' : 'j',
                                      STR_ARG(request->path), STR_ARG(request->query.text)));
     bytes = board_cache_get(request->app->boards, key, version);
     if (bytes == NULL) {
-        bytes = make_bytes(request, &form, reader, &err);
-        if (bytes != NULL)
-            board_cache_put(request->app->boards, key, version, bytes);
+        bytes = make_bytes(request, &form, key, &version, &err);
+        if (bytes == NULL) {
+            response_send_error(response, &err);
+            return;
+        }
     }
-    api_end_read(reader);
-    if (bytes == NULL)
-        response_send_error(response, &err);
+    (void)snprintf(etag, sizeof etag, "b%" PRId64 "%s", version, form.csv ? "c" : "j");
+    response_add_header(response, "Vary", "Accept");
+    if (response_send_not_modified(response, etag))
+        shared_bytes_release(bytes);
     else
         response_send_shared(response, bytes,
                              form.csv ? "text/csv; charset=utf-8" : "application/json");
+}
+
+static enum status find_version(struct request *request, const struct board_form *form,
+                                int64_t *version, struct error *err)
+{
+    const int64_t change_id = store_last_change_id(request->app->store); /* before the version */
+    const struct str topic =
+        str_from_cstr(arena_printf(request->arena, "board:%s", form->task->id));
+    struct store_reader *reader;
+    enum status status;
+
+    if (board_cache_find_version(request->app->boards, topic, change_id, version))
+        return ST_OK;
+    reader = app_reader(request->app, err);
+    if (reader == NULL)
+        return err->status;
+    status = store_get_version(reader, topic, version, err);
+    if (status == ST_OK)
+        board_cache_keep_version(request->app->boards, topic, change_id, *version);
+    return status;
 }
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err)
@@ -138,21 +148,30 @@ static enum status read_tier(struct request *request, struct board_form *form, s
                           "tier is reported, witnessed or reproduced");
 }
 
+/* Board and version of one state of the database: what is kept under a version is that version's. */
 static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
-                                       struct store_reader *reader, struct error *err)
+                                       struct str key, int64_t *version, struct error *err)
 {
+    const struct str topic =
+        str_from_cstr(arena_printf(request->arena, "board:%s", form->task->id));
+    struct store_reader *reader = app_reader(request->app, err);
     struct shared_bytes *bytes = NULL;
     struct arena arena;
     struct buf out;
 
-    (void)request;
+    if (reader == NULL || store_reader_begin(reader, err) != ST_OK)
+        return NULL;
     arena_init(&arena, BOARD_ARENA_BYTES);
     buf_init(&out, RESPONSE_BODY_BYTES_MAX);
-    if (write_board(form, reader, &arena, &out, err) == ST_OK && buf_check(&out, err) == ST_OK) {
+    if (store_get_version(reader, topic, version, err) == ST_OK &&
+        write_board(form, reader, &arena, &out, err) == ST_OK && buf_check(&out, err) == ST_OK) {
         bytes = shared_bytes_create(buf_str(&out));
         if (bytes == NULL)
             (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
+        else
+            board_cache_put(request->app->boards, key, *version, bytes);
     }
+    store_reader_end(reader);
     buf_fini(&out);
     arena_fini(&arena);
     return bytes;
