@@ -212,14 +212,14 @@ static inline void random_pool(struct random_graph *r)
 static inline void random_norm(struct random_graph *r)
 {
     const value x = random_pick(r, 4);
-    const int64_t *channels;
+    int64_t channels; /* a copy: building moves the graph's memory */
     value gamma, mean, var, y, s1, s2;
 
     if (x == VALUE_NONE)
         return;
-    channels = &graph_tensor(r->graph, x)->dim[3];
-    gamma = random_param(r, 1, channels);
-    y = graph_batch_norm(r->graph, x, gamma, random_param(r, 1, channels), 1e-3, &mean, &var);
+    channels = graph_tensor(r->graph, x)->dim[3];
+    gamma = random_param(r, 1, &channels);
+    y = graph_batch_norm(r->graph, x, gamma, random_param(r, 1, &channels), 1e-3, &mean, &var);
     random_keep(r, y);
     random_keep(r, mean);
     if (random_below(r, 2) == 0)

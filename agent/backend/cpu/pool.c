@@ -29,7 +29,7 @@
 #define SLICE_BYTES   UINT64_C(1048576)
 #define NS_TO_SECONDS 1e-9
 #define MXCSR_FTZ_DAZ 0x8040u
-#define WORKER_STACK  (UINT64_C(1) << 20)
+#define WORKER_STACK  (UINT64_C(8) << 20) /* kernels keep tiles and panels on it */
 
 /* A number that others wait for. sleepers says whether a change must wake somebody. */
 struct gate {
