@@ -164,7 +164,7 @@ enum status cifar10_load(const struct cifar10_options *options, struct cifar10 *
                                                     : CIFAR10_TRAIN_COUNT,
                                    options->image_limit),
         .test_count = limit_count(options->holdout ? CIFAR10_TUNE_COUNT : CIFAR10_TEST_COUNT,
-                                  options->image_limit),
+                                  options->whole_test ? 0 : options->image_limit),
     };
     if (placing == NULL || records == NULL) {
         status = error_set(err, ST_NO_MEMORY, NULL, "no memory to read CIFAR-10");

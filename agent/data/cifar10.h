@@ -40,6 +40,7 @@ struct cifar10_options {
     const char *dir;
     bool holdout;       /* train: positions 10,000.. of the split, in that order; test: `tune` */
     size_t image_limit; /* 0: all; else at most so many of each, the first ones */
+    bool whole_test;    /* image_limit is for the training images alone */
 };
 
 struct cifar10 {

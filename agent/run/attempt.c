@@ -198,21 +198,21 @@ static void print_finish(const struct attempt *attempt, const char *result,
 }
 
 struct ending {
+    int64_t last_seq;
     const char *result; /* "reached", "missed", "failed", "cancelled" */
     const char *detail, *plan;
 };
 
-/* Sends what is left, then the end; the folder goes when the server has all. */
-static enum status finish(struct attempt *attempt, const struct ending *ending, struct error *err)
+/* Tells the end; the folder goes when the server has it. */
+static enum status post_finish(struct attempt *attempt, const struct ending *ending,
+                               struct error *err)
 {
     struct buf body, answer;
     enum status status;
 
-    link_set_phase(attempt->link, "finish");
     buf_init(&body, BODY_BYTES_MAX);
     buf_init(&answer, BODY_BYTES_MAX);
-    status = link_flush(attempt->link, err);
-    buf_appendf(&body, "{\"last_seq\":%" PRId64 ",\"result\":\"%s\"", spool_count(attempt->spool),
+    buf_appendf(&body, "{\"last_seq\":%" PRId64 ",\"result\":\"%s\"", ending->last_seq,
                 ending->result);
     if (ending->detail[0] != '\0') {
         buf_append_cstr(&body, ",\"detail\":");
@@ -223,8 +223,7 @@ static enum status finish(struct attempt *attempt, const struct ending *ending, 
         buf_append_json(&body, str_from_cstr(ending->plan));
     }
     buf_append_char(&body, '}');
-    if (status == ST_OK)
-        status = buf_check(&body, err);
+    status = buf_check(&body, err);
     if (status == ST_OK)
         status = link_post(attempt->link, "finish", buf_str(&body), &answer, err);
     if (status == ST_OK) {
@@ -234,6 +233,36 @@ static enum status finish(struct attempt *attempt, const struct ending *ending, 
     buf_fini(&answer);
     buf_fini(&body);
     return status;
+}
+
+/* Sends what is left of the events, then the end. */
+static enum status finish(struct attempt *attempt, struct ending *ending, struct error *err)
+{
+    enum status status;
+
+    link_set_phase(attempt->link, "finish");
+    status = link_flush(attempt->link, err);
+    ending->last_seq = spool_count(attempt->spool);
+    return status == ST_OK ? post_finish(attempt, ending, err) : status;
+}
+
+/* The server will never take these events: their run failed, and it must hear so, or the job would hang
+ * until its lease is reclaimed, to fail like this again. */
+static enum status finish_refused(struct attempt *attempt, struct error *err)
+{
+    struct ending ending = {0, "failed", err->detail, ""};
+    struct error untold = {0};
+
+    (void)link_flush(attempt->link, err); /* says why */
+    ending.last_seq = link_give_up_events(attempt->link);
+    link_end_within(attempt->link, GRACE_MS);
+    if (post_finish(attempt, &ending, &untold) != ST_OK) {
+        char quoted[600];
+
+        log_event(LOG_WARN, "finish_failed", "attempt=%s reason=%s", attempt->lease->attempt,
+                  log_quote(untold.detail, quoted, sizeof quoted));
+    }
+    return err->status;
 }
 
 static enum status release(struct attempt *attempt, const char *reason, const char *detail,
@@ -289,7 +318,7 @@ static enum status choose_plan(const struct attempt *attempt, struct parent_plan
         return error_set(err, ST_UNSUPPORTED, "workload", "this agent has no workload %s",
                          lease->workload);
     if (ops->hidden)
-        plan->recipe = ops->recipes[0]; /* for tests: trains for any task */
+        plan->recipe = ops->recipes[ops->recipe_count - 1]; /* for tests: trains for any task */
     status = decimal_scale(plan->task->target, TARGET_UNIT, &plan->target_e6, err);
     return status == ST_OK ? files_cache_path(data_dir, plan->task->dataset, err) : status;
 }
@@ -300,12 +329,16 @@ static enum status settle(struct attempt *attempt, enum status trained,
                           enum attempt_outcome *outcome, struct error *err)
 {
     char plan[PLAN_BYTES_MAX] = "";
-    struct ending ending = {"failed", why->detail, plan};
+    struct ending ending = {0, "failed", why->detail, plan};
     enum status status;
 
-    if (link_state(attempt->link) != LINK_UP) {
+    if (link_state(attempt->link) == LINK_REFUSED) {
         *outcome = ATTEMPT_LOST;
-        return link_flush(attempt->link, err); /* says which */
+        return finish_refused(attempt, err);
+    }
+    if (link_state(attempt->link) == LINK_SUPERSEDED) {
+        *outcome = ATTEMPT_LOST;
+        return link_flush(attempt->link, err); /* says so */
     }
     if (is_cancelled_here()) {
         link_end_within(attempt->link, GRACE_MS);
@@ -318,7 +351,7 @@ static enum status settle(struct attempt *attempt, enum status trained,
 
         status = release(attempt, unable ? "unsupported" : "error", why->detail, err);
         *outcome = outcome_of(status, ATTEMPT_RELEASED);
-        return status;
+        return status == ST_OK ? error_set(err, trained, "setup", "%s", why->detail) : status;
     }
     if (result->facts != NULL)
         format_plan(result->facts, plan);
@@ -386,7 +419,7 @@ static enum status recover(struct attempt *attempt, enum attempt_outcome *outcom
                            struct error *err)
 {
     char result[RESULT_BYTES] = "";
-    struct ending ending = {result, "", ""};
+    struct ending ending = {0, result, "", ""};
     enum status status = ST_OK;
 
     if (spool_count(attempt->spool) > 0)

@@ -36,6 +36,7 @@ struct link {
     pthread_cond_t changed;
     /* All below guarded by lock. */
     bool closing, clock_runs, cancelled;
+    bool mute;   /* no more events are sent */
     bool ending; /* the caller gives up at end_ns */
     int64_t end_ns;
     enum link_state state;
@@ -259,6 +260,20 @@ void link_end_within(struct link *link, int64_t grace_ms)
     (void)pthread_mutex_unlock(&link->lock);
 }
 
+int64_t link_give_up_events(struct link *link)
+{
+    int64_t acked_seq;
+
+    (void)pthread_mutex_lock(&link->lock);
+    assert(link->state == LINK_REFUSED);
+    link->mute = true;
+    link->state = LINK_UP;
+    acked_seq = link->acked_seq;
+    (void)pthread_cond_broadcast(&link->changed);
+    (void)pthread_mutex_unlock(&link->lock);
+    return acked_seq;
+}
+
 void link_set_phase(struct link *link, const char *phase)
 {
     (void)pthread_mutex_lock(&link->lock);
@@ -387,7 +402,7 @@ static bool wait_for_records(struct link *link, int64_t *first, int64_t *last)
 
     (void)pthread_mutex_lock(&link->lock);
     for (;;) {
-        open = !link->closing && link->state == LINK_UP;
+        open = !link->closing && !link->mute && link->state == LINK_UP;
         *first = link->acked_seq + 1;
         *last = spool_count(link->settings.spool);
         if (!open || *last >= *first)

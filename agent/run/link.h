@@ -48,6 +48,10 @@ enum status link_flush(struct link *link, struct error *err);
  * cancels still wants the server to know. */
 void link_end_within(struct link *link, int64_t grace_ms);
 
+/* After LINK_REFUSED: sends no more events, but lets link_post() tell the server that the attempt ends.
+ * Returns the last seq that the server acknowledged. */
+int64_t link_give_up_events(struct link *link);
+
 /* Said with each heartbeat: "setup", "train", "evaluate", "checkpoint", "finish". */
 void link_set_phase(struct link *link, const char *phase);
 enum link_state link_state(struct link *link);

@@ -330,10 +330,13 @@ static enum status do_job(struct agent *agent, const struct lease *lease, int *r
         log_event(LOG_WARN, "attempt_ended", "attempt=%s status=%s reason=%s", lease->attempt,
                   status_name(status), log_quote(fault.detail, quoted, sizeof quoted));
     *released_in_row = *outcome == ATTEMPT_RELEASED ? *released_in_row + 1 : 0;
+    if (agent->request->once && status != ST_OK && status != ST_CANCELLED)
+        (void)error_set(err, status, "attempt", "%s", fault.detail);
     if (*outcome == ATTEMPT_KEPT)
         return status == ST_CANCELLED ? ST_OK
                                       : error_set(err, status, "attempt", "%s", fault.detail);
-    return state_renew_claim(&agent->state, err);
+    status = state_renew_claim(&agent->state, err);
+    return err->status != ST_OK ? err->status : status;
 }
 
 static enum status serve(struct agent *agent, struct error *err)
@@ -429,7 +432,8 @@ int command_run(int argc, char *const *argv)
         {"token-file", OPT_TEXT, &request.token_file, NULL, 0, 0, "F",
          "registration token, for the first start"},
         {"name", OPT_TEXT, &request.name, NULL, 0, 0, "NAME", "of this agent (the host's)"},
-        {"once", OPT_FLAG, &request.once, NULL, 0, 0, NULL, "end after one finished job"},
+        {"once", OPT_FLAG, &request.once, NULL, 0, 0, NULL,
+         "end after one job; a code above 0: it came to nothing"},
         {"instance", OPT_TEXT, &request.instance, NULL, 0, 0, "TYPE",
          "name of this kind of host, such as c7i.large"},
         {"cost-per-hour", OPT_TEXT, &request.cost_per_hour, NULL, 0, 0, "USD",

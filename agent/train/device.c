@@ -22,7 +22,7 @@ void device_choice_fill_opts(struct device_choice *choice, struct opt opts[DEVIC
                            .kind = OPT_TEXT,
                            .value = &choice->isa,
                            .argument = "ISA",
-                           .help = "instruction set: auto, ref, avx2, avx512 (auto)"};
+                           .help = "instruction set: auto, scalar, avx2, avx512 (auto)"};
     opts[2] = (struct opt){.name = "precision",
                            .kind = OPT_TEXT,
                            .value = &choice->precision,

@@ -51,7 +51,7 @@ static bool should_stop(const struct workload_control *control);
 static int64_t count_parameters(const struct store *store);
 
 static const char *const recipe_names[] = {"cifar10-94", "cifar10-quick"};
-static const char *const tiny_names[] = {"cifar10-tiny"};
+static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-whole"};
 
 #define CIFAR10_CALLS                                                           \
     .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,     \
@@ -321,10 +321,13 @@ static void set_shape(const struct workload_options *options, struct cifar10_sta
         limit = recipe->image_limit;
     if (limit > 0) {
         train = smaller(train, limit);
-        test = smaller(test, limit);
+        if (!recipe->whole_test)
+            test = smaller(test, limit);
     }
-    s->data = (struct cifar10_options){
-        .dir = s->data_dir, .holdout = options->holdout, .image_limit = (size_t)limit};
+    s->data = (struct cifar10_options){.dir = s->data_dir,
+                                       .holdout = options->holdout,
+                                       .image_limit = (size_t)limit,
+                                       .whole_test = recipe->whole_test};
     s->shape = (struct cifar10_shape){.train_count = train,
                                       .test_count = test,
                                       .batch = smaller(recipe->batch, train),

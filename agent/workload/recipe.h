@@ -39,6 +39,7 @@ struct cifar10_recipe {
     int64_t views, views_last; /* test-time views after an epoch, and at the recipe's end: 1 or 6 */
 
     int64_t image_limit; /* 0: none. Of the recipe for tests */
+    bool whole_test;     /* image_limit is for the training images alone */
     bool verify_data;    /* the official files alone */
 };
 

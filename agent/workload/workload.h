@@ -73,7 +73,9 @@ struct workload_ops {
     const char *title;
     const char *const *recipes; /* names; the first is the default */
     size_t recipe_count;
-    bool hidden; /* for tests: not in help, found only with DAYBREAK_TEST_WORKLOAD=1 */
+    /* For tests: not in help, found only with DAYBREAK_TEST_WORKLOAD=1. Its first recipe is for `train`,
+     * its last for jobs, where evaluations must count the whole validation set. */
+    bool hidden;
 
     enum status (*open)(const struct workload_options *options, void **state, struct error *err);
     enum status (*start)(void *state, uint32_t seed, struct error *err);
