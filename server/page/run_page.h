@@ -11,7 +11,7 @@
 #include "server/page/layout.h"
 #include "server/store/records.h"
 
-#define RUN_PAGE_EPOCHS_MAX 2000 /* in the table; all are in the CSV */
+#define RUN_PAGE_EPOCHS_MAX 2000 /* in the table; the API pages through all */
 
 struct run_page {
     const struct task *task;
