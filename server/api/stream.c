@@ -198,9 +198,9 @@ static enum status write_data(struct feed *feed, struct store_reader *reader, st
                               struct error *err)
 {
     const struct str topic = str_from_cstr(change->topic);
-    struct epoch_record epoch;
-    struct run_record run;
-    struct job_record job;
+    struct epoch_record epoch = {0};
+    struct run_record run = {0};
+    struct job_record job = {0};
     enum status status = ST_OK;
     int64_t run_id = 0;
     size_t colon = topic.len;

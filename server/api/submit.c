@@ -123,9 +123,9 @@ static enum status read_json_form(struct request *request, struct form *form, st
     (void)json_read_text(&reader, "task", true, 128, task);
     form->has_name = json_read_text(&reader, "name", false, ENTRY_NAME_BYTES_MAX, &form->name);
     form->has_entry =
-        json_read_text(&reader, "entry", false, 4 * ENTRY_FILE_BYTES_MAX, &form->entry);
-    form->has_progress =
-        json_read_text(&reader, "progress", false, 4 * ENTRY_FILE_BYTES_MAX, &form->progress);
+        json_read_text(&reader, "entry", false, 4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->entry);
+    form->has_progress = json_read_text(&reader, "progress", false,
+                                        4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->progress);
     status = json_reader_finish(&reader);
     for (size_t i = 0; i < ARRAY_LEN(texts) && status == ST_OK; i++) {
         texts[i]->data = arena_copy(request->arena, *texts[i]);
