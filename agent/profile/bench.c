@@ -2,7 +2,6 @@
  * stands between a run of the multiply-add ceiling and one of the copy ceiling, on the same threads: on a machine that is
  * shared or throttles, only figures of one interval may be divided. The ceilings run about as long as the kernel does: a short
  * burst may slip through between other processes' turns, a long kernel cannot. Medians over the runs; spread is (max - min) / median. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,8 +261,7 @@ static enum status write_json(struct bench *bench, struct error *err)
     if (status == ST_OK) {
         file = fopen(bench->options.json_path, "w");
         if (file == NULL || fprintf(file, "%s\n", text.data) < 0 || fclose(file) != 0)
-            status = error_set(err, ST_IO, "json", "cannot write %s: %s", bench->options.json_path,
-                               strerror(errno));
+            status = error_set(err, ST_IO, "json", "cannot write %s", bench->options.json_path);
     }
     buf_fini(&text);
     json_decref(root);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct kernel *const cpu_kernels[] = {
-#define KERNEL_ROW(name) &name,
+#define KERNEL_ROW(name) &(name),
     CPU_KERNEL_LIST(KERNEL_ROW)
 #undef KERNEL_ROW
 };
