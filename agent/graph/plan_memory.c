@@ -74,6 +74,26 @@ void plan_old_slots(const struct program *program, uint32_t *old_slots, size_t v
                 program->operands[program->ops[i].out_first];
 }
 
+/* Does the group read what this stage wrote, or may its result take the place of what this stage reads? */
+static bool must_wait(const struct program *program, const struct group *group,
+                      const uint32_t *written, const uint32_t *read, const uint32_t *target,
+                      uint32_t stage)
+{
+    const struct op *op = &program->ops[group->op_first];
+
+    for (uint32_t k = 0; k < op->in_count; k++)
+        if (reads(group, k) &&
+            written[program_root(program, program->operands[op->in_first + k])] == stage)
+            return true;
+    for (uint32_t k = 0; k < op->out_count; k++) {
+        const uint32_t slot = program->operands[op->out_first + k];
+
+        if (target[slot] != 0 && read[target[slot] - 1] == stage)
+            return true;
+    }
+    return false;
+}
+
 /* A barrier before a group that reads what its stage wrote, and before one whose result may take the place of a
  * variable that its stage reads: a microsecond of waiting against a copy of the variable. */
 void plan_place_barriers(struct program *program, const struct store *store)
@@ -101,16 +121,7 @@ void plan_place_barriers(struct program *program, const struct store *store)
             continue;
         group->barrier = i >= program->prepare_count && ran_prepared;
         ran_prepared = i < program->prepare_count;
-        for (uint32_t k = 0; k < op->in_count; k++)
-            if (reads(group, k) &&
-                written[program_root(program, program->operands[op->in_first + k])] == stage)
-                group->barrier = true;
-        for (uint32_t k = 0; k < op->out_count; k++) {
-            const uint32_t slot = program->operands[op->out_first + k];
-
-            if (target[slot] != 0 && read[target[slot] - 1] == stage)
-                group->barrier = true;
-        }
+        group->barrier = group->barrier || must_wait(program, group, written, read, target, stage);
         stage += group->barrier ? 1 : 0;
         for (uint32_t k = 0; k < op->in_count; k++)
             if (reads(group, k))

@@ -40,9 +40,9 @@ static void print_group(const struct program *program, size_t index, FILE *out)
     for (uint32_t n = 0; n < group->op_count; n++) {
         const struct op *op = &program->ops[group->op_first + n];
         char text[TENSOR_TEXT_BYTES];
-        const char mark = group->barrier && n == 0         ? '!'
-                          : index < program->prepare_count ? '='
-                                                           : ' ';
+        const int mark = group->barrier && n == 0         ? '!'
+                         : index < program->prepare_count ? '='
+                                                          : ' ';
 
         (void)fprintf(out, "%c %zu %s [%s]", mark, index, op_info(op->kind)->name,
                       group->kernel == NULL ? "-" : group->kernel->name);

@@ -89,7 +89,7 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     struct graph *g = graph_create(frozen ? "train_frozen" : "train", state->store);
     struct nn nn = {.graph = g, .compute = DT_F32, .training = true};
     struct var *params[CIFAR10_PARAMS_MAX];
-    value grads[CIFAR10_PARAMS_MAX], epoch, correct, row, log_row[LOG_COLUMNS];
+    value grads[CIFAR10_PARAMS_MAX] = {0}, epoch, correct, row, log_row[LOG_COLUMNS];
     size_t norm_count, count;
 
     const value step = optimiser_next_step(g, vars->step), seed = graph_var(g, vars->seed);
