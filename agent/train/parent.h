@@ -13,13 +13,13 @@
 #ifndef DAYBREAK_AGENT_TRAIN_PARENT_H
 #define DAYBREAK_AGENT_TRAIN_PARENT_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/train/device.h"
 #include "common/entry.h"
 #include "common/event.h"
+#include "common/json.h"
 #include "common/status.h"
 #include "common/task.h"
 
