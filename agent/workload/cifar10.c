@@ -162,12 +162,9 @@ static enum status cifar10_evaluate(void *state, const struct workload_control *
                                     struct workload_score *score, struct error *err)
 {
     struct cifar10_state *s = state;
-    const bool last = s->step == s->shape.total_steps;
 
-    *score = (struct workload_score){.total = s->shape.test_count,
-                                     .views = last ? s->recipe->views_last : s->recipe->views};
-    return cifar10_count_correct(s, last ? PROGRAM_EVALUATE_LAST : PROGRAM_EVALUATE, control,
-                                 &score->correct, err);
+    *score = (struct workload_score){.total = s->shape.test_count, .views = s->recipe->views};
+    return cifar10_count_correct(s, control, &score->correct, err);
 }
 
 static enum status cifar10_save(void *state, const char *path, struct error *err)
@@ -204,9 +201,9 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
                 (long long)count_parameters(s->store));
     buf_appendf(out, ",\"batch\":%lld,\"steps\":%lld,\"epochs\":%.10g", (long long)s->shape.batch,
                 (long long)s->step_limit, s->end_epoch);
-    buf_appendf(out, ",\"train_images\":%lld,\"test_images\":%lld,\"views_last\":%lld",
+    buf_appendf(out, ",\"train_images\":%lld,\"test_images\":%lld,\"views\":%lld",
                 (long long)s->shape.train_count, (long long)s->shape.test_count,
-                (long long)s->recipe->views_last);
+                (long long)s->recipe->views);
     buf_appendf(out, ",\"memory_bytes\":%llu,\"data_sha256\":\"%s\"}",
                 (unsigned long long)(session_bytes(s->session) + store_bytes(s->store)),
                 s->data_digest);
@@ -233,10 +230,11 @@ const float *cifar10_read_log(struct cifar10_state *state)
     return state->log;
 }
 
-enum status cifar10_count_correct(struct cifar10_state *state, enum cifar10_program program,
+enum status cifar10_count_correct(struct cifar10_state *state,
                                   const struct workload_control *control, int64_t *correct,
                                   struct error *err)
 {
+    const size_t program = state->programs[PROGRAM_EVALUATE];
     const int64_t count = state->shape.test_count, batch = state->shape.eval_batch;
 
     *correct = 0;
@@ -248,12 +246,12 @@ enum status cifar10_count_correct(struct cifar10_state *state, enum cifar10_prog
 
         if (should_stop(control))
             return error_set(err, ST_CANCELLED, NULL, "the evaluation was stopped");
-        session_write(state->session, state->programs[program], "first", &begin);
-        session_write(state->session, state->programs[program], "valid", &valid);
-        status = session_run(state->session, state->programs[program], err);
+        session_write(state->session, program, "first", &begin);
+        session_write(state->session, program, "valid", &valid);
+        status = session_run(state->session, program, err);
         if (status != ST_OK)
             return status;
-        session_read(state->session, state->programs[program], "correct", &found);
+        session_read(state->session, program, "correct", &found);
         *correct += (int64_t)found;
     }
     return ST_OK;

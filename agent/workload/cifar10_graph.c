@@ -35,7 +35,7 @@ static const struct view views_six[] = {{0.25, 0, false},  {0.25, 0, true},   {0
 
 static struct graph *build_train(struct cifar10_state *state, bool frozen);
 static struct graph *build_lookahead(struct cifar10_state *state);
-static struct graph *build_evaluate(struct cifar10_state *state, const char *name, int64_t views);
+static struct graph *build_evaluate(struct cifar10_state *state);
 static value forward(struct nn *nn, const struct cifar10_recipe *recipe, value images);
 static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, const char *name,
                         int64_t width, value x);
@@ -72,9 +72,7 @@ struct graph *cifar10_build(struct cifar10_state *state, enum cifar10_program pr
     case PROGRAM_TRAIN: return build_train(state, false);
     case PROGRAM_TRAIN_FROZEN: return build_train(state, true);
     case PROGRAM_LOOKAHEAD: return build_lookahead(state);
-    case PROGRAM_EVALUATE: return build_evaluate(state, "evaluate", state->recipe->views);
-    case PROGRAM_EVALUATE_LAST:
-        return build_evaluate(state, "evaluate_last", state->recipe->views_last);
+    case PROGRAM_EVALUATE: return build_evaluate(state);
     case PROGRAM_COUNT: break;
     }
     assert(program < PROGRAM_COUNT);
@@ -161,12 +159,13 @@ static struct graph *build_lookahead(struct cifar10_state *state)
 }
 
 /* One batch from position `first`, of which `valid` count; the positions behind the last image repeat it. */
-static struct graph *build_evaluate(struct cifar10_state *state, const char *name, int64_t views)
+static struct graph *build_evaluate(struct cifar10_state *state)
 {
     const struct cifar10_vars *vars = &state->vars;
+    const int64_t views = state->recipe->views;
     const struct view *view = views == 1 ? views_one : views_six;
     const int64_t batch = state->shape.eval_batch;
-    struct graph *g = graph_create(name, state->store);
+    struct graph *g = graph_create("evaluate", state->store);
     struct nn nn = {.graph = g, .compute = DT_F32, .training = false};
     value logits = VALUE_NONE, correct;
 

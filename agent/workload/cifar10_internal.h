@@ -18,8 +18,7 @@ enum cifar10_program {
     PROGRAM_TRAIN,
     PROGRAM_TRAIN_FROZEN, /* the whitening bias stands still, so its convolution has no backward pass */
     PROGRAM_LOOKAHEAD,
-    PROGRAM_EVALUATE,      /* the recipe's views after an epoch */
-    PROGRAM_EVALUATE_LAST, /* those at its end */
+    PROGRAM_EVALUATE,
     PROGRAM_COUNT
 };
 
@@ -68,8 +67,8 @@ const float *cifar10_read_log(struct cifar10_state *state);
  * training goes on by as many steps. */
 enum status cifar10_print_profile(struct cifar10_state *state, enum cifar10_program program,
                                   int runs, FILE *out, struct error *err);
-/* What one evaluation counts, by its program. */
-enum status cifar10_count_correct(struct cifar10_state *state, enum cifar10_program program,
+/* What one evaluation counts. */
+enum status cifar10_count_correct(struct cifar10_state *state,
                                   const struct workload_control *control, int64_t *correct,
                                   struct error *err);
 

@@ -27,8 +27,7 @@ static const struct cifar10_recipe recipes[] = {
      .lr = 11.5,
      .whiten_bias_epochs = 3,
      .eval_batch = 1000,
-     .views = 1,
-     .views_last = 6,
+     .views = 6,
      .verify_data = true,
      AIRBENCH},
     /* Half the widths and a third of the epochs: 0.066 GFLOP an image forward. 70 % needs about 1.7 epochs. */
@@ -41,7 +40,6 @@ static const struct cifar10_recipe recipes[] = {
      .whiten_bias_epochs = 3,
      .eval_batch = 1000,
      .views = 1,
-     .views_last = 1,
      .verify_data = true,
      AIRBENCH},
     /* For tests: seconds on one core, on any files of the right form. */
@@ -53,8 +51,7 @@ static const struct cifar10_recipe recipes[] = {
      .lr = 150.0, /* so small a batch sums few gradients */
      .whiten_bias_epochs = 1,
      .eval_batch = 48,
-     .views = 1,
-     .views_last = 6,
+     .views = 6,
      .image_limit = 256,
      .verify_data = false,
      AIRBENCH},
@@ -67,8 +64,7 @@ static const struct cifar10_recipe recipes[] = {
      .lr = 150.0, /* so small a batch sums few gradients */
      .whiten_bias_epochs = 1,
      .eval_batch = 1000,
-     .views = 1,
-     .views_last = 6,
+     .views = 6,
      .image_limit = 256,
      .whole_test = true,
      .verify_data = false,

@@ -36,7 +36,8 @@ struct cifar10_recipe {
     double lookahead_power;  /* of the share of steps done */
 
     int64_t eval_batch;
-    int64_t views, views_last; /* test-time views after an epoch, and at the recipe's end: 1 or 6 */
+    int64_t
+        views; /* of test-time augmentation, 1 or 6: the same in every evaluation (protocol.md, The clock) */
 
     int64_t image_limit; /* 0: none. Of the recipe for tests */
     bool whole_test;     /* image_limit is for the training images alone */
