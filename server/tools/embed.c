@@ -13,7 +13,7 @@ struct file {
     size_t bytes;
 };
 
-static void die(const char *what, const char *path);
+static _Noreturn void die(const char *what, const char *path);
 static void read_file(struct file *file);
 static void print_bytes(const struct file *file, int index);
 static void print_row(const struct file *file, int index);
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }
 
-static void die(const char *what, const char *path)
+static _Noreturn void die(const char *what, const char *path)
 {
     fprintf(stderr, "embed: %s%s\n", what, path);
     exit(1);
@@ -55,7 +55,7 @@ static void die(const char *what, const char *path)
 static void read_file(struct file *file)
 {
     FILE *in = fopen(file->path, "rb");
-    long size;
+    long size = 0;
 
     if (in == NULL || fseek(in, 0, SEEK_END) != 0 || (size = ftell(in)) < 0)
         die("cannot read ", file->path);
