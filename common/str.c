@@ -13,6 +13,7 @@ static size_t utf8_length_at(struct str text, size_t at);
 static int hex_digit(char c);
 static bool reserve(struct buf *buf, size_t more_bytes);
 static bool is_json_number(struct str text);
+static bool skip_digits(struct str text, size_t *at);
 
 struct str str_from_cstr(const char *text)
 {
@@ -370,35 +371,31 @@ static bool is_json_number(struct str text)
 
     if (i < text.len && text.data[i] == '-')
         i++;
-    if (i < text.len && text.data[i] == '0') {
+    if (i < text.len && text.data[i] == '0')
         i++;
-    } else {
-        const size_t first = i;
-
-        while (i < text.len && text.data[i] >= '0' && text.data[i] <= '9')
-            i++;
-        if (i == first)
-            return false;
-    }
+    else if (!skip_digits(text, &i))
+        return false;
     if (i < text.len && text.data[i] == '.') {
-        const size_t first = ++i;
-
-        while (i < text.len && text.data[i] >= '0' && text.data[i] <= '9')
-            i++;
-        if (i == first)
+        i++;
+        if (!skip_digits(text, &i))
             return false;
     }
     if (i < text.len && (text.data[i] == 'e' || text.data[i] == 'E')) {
-        size_t first;
-
         i++;
         if (i < text.len && (text.data[i] == '+' || text.data[i] == '-'))
             i++;
-        first = i;
-        while (i < text.len && text.data[i] >= '0' && text.data[i] <= '9')
-            i++;
-        if (i == first)
+        if (!skip_digits(text, &i))
             return false;
     }
     return i == text.len;
+}
+
+/* False where there is none. */
+static bool skip_digits(struct str text, size_t *at)
+{
+    const size_t first = *at;
+
+    while (*at < text.len && text.data[*at] >= '0' && text.data[*at] <= '9')
+        ++*at;
+    return *at > first;
 }

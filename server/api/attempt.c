@@ -28,25 +28,25 @@ static void send_release(struct request *request, struct response *response);
 static void send_gap(struct response *response, const struct error *err, int64_t expected_seq);
 
 /* All four alike: read, push, and on the second call send. */
-#define DEFINE_HANDLER(name, type, verb_name, read, send)                                     \
-    void name(struct request *request, struct response *response)                             \
-    {                                                                                         \
-        struct error err = {0};                                                               \
-        struct type *args;                                                                    \
-                                                                                              \
-        if (request->step > 0) {                                                              \
-            send(request, response);                                                          \
-            return;                                                                           \
-        }                                                                                     \
-        args = ARENA_NEW(request->arena, struct type);                                        \
-        if (args == NULL)                                                                     \
-            (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for a command");             \
-        else if (read_fence(request, &args->agent_id, &args->fence, &err) == ST_OK)           \
-            (void)read(request, args, &err);                                                  \
-        if (err.status != ST_OK)                                                              \
-            response_send_error(response, &err);                                              \
-        else                                                                                  \
-            api_push(request, response, &(struct api_push){.verb = verb_name, .args = args}); \
+#define DEFINE_HANDLER(name, type, verb_name, read, send)                                       \
+    void name(struct request *request, struct response *response)                               \
+    {                                                                                           \
+        struct error err = {0};                                                                 \
+        struct type *args;                                                                      \
+                                                                                                \
+        if (request->step > 0) {                                                                \
+            send(request, response);                                                            \
+            return;                                                                             \
+        }                                                                                       \
+        args = ARENA_NEW(request->arena, struct type);                                          \
+        if (args == NULL)                                                                       \
+            (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for a command");               \
+        else if (read_fence(request, &args->agent_id, &args->fence, &err) == ST_OK)             \
+            (void)read(request, args, &err);                                                    \
+        if (err.status != ST_OK)                                                                \
+            response_send_error(response, &err);                                                \
+        else                                                                                    \
+            api_push(request, response, &(struct api_push){.verb = (verb_name), .args = args}); \
     }
 
 DEFINE_HANDLER(handle_heartbeat, attempt_heartbeat, verb_heartbeat, read_heartbeat, send_heartbeat)

@@ -34,14 +34,15 @@ void handle_stream(struct request *request, struct response *response)
 {
     struct feed *feed = calloc(1, sizeof *feed);
     struct error err = {0};
-    enum status status = ST_OK;
+    enum status status;
 
-    if (feed == NULL)
-        status = error_set(&err, ST_NO_MEMORY, NULL, "no memory for a stream");
-    else
-        feed->app = request->app;
-    if (status == ST_OK)
-        status = read_topics(request, feed, &err);
+    if (feed == NULL) {
+        (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for a stream");
+        response_send_error(response, &err);
+        return;
+    }
+    feed->app = request->app;
+    status = read_topics(request, feed, &err);
     if (status == ST_OK)
         status = read_after(request, feed, &err);
     if (status == ST_OK)

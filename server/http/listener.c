@@ -239,7 +239,7 @@ static enum status open_tcp(struct listener *listener, struct str host, struct s
 
 static enum status name_tcp(struct listener *listener, struct error *err)
 {
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = {0};
     socklen_t bytes = sizeof bound;
     char host[64], port[8];
     const bool ok = getsockname(listener->fd, (struct sockaddr *)&bound, &bytes) == 0 &&

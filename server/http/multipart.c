@@ -34,7 +34,7 @@ enum status multipart_find_boundary(struct str content_type, struct arena *arena
                                     struct str *boundary, struct error *err)
 {
     struct reader reader = {.arena = arena, .err = err};
-    struct str rest = content_type, name, value;
+    struct str rest = content_type, name = {0}, value = {0};
     size_t semicolon;
 
     if (!str_find_char(content_type, ';', &semicolon))
