@@ -50,7 +50,7 @@ static enum status read_records(const char *dir, const char *name, uint8_t *reco
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return error_set_code(err, errno == ENOENT ? ST_NOT_FOUND : ST_IO, "no_data", name,
-                              FETCH_HINT, "cannot open %s: %s", path, strerror(errno));
+                              FETCH_HINT, "cannot open %s: %s", path, strerrordesc_np(errno));
     if (fstat(fd, &info) != 0 || info.st_size != (off_t)FILE_BYTES) {
         status = error_set_code(err, ST_INVALID, "data_size", name, FETCH_HINT,
                                 "%s does not have %zu bytes", path, FILE_BYTES);
@@ -63,7 +63,7 @@ static enum status read_records(const char *dir, const char *name, uint8_t *reco
             continue;
         if (got <= 0) {
             status = error_set(err, ST_IO, name, "cannot read %s: %s", path,
-                               got < 0 ? strerror(errno) : "it became shorter");
+                               got < 0 ? strerrordesc_np(errno) : "it became shorter");
             goto done;
         }
         have += (size_t)got;

@@ -24,7 +24,7 @@ static enum status set_io_error(struct error *err, const char *path, const char 
     const int code = errno;
 
     return error_set(err, code == ENOENT ? ST_NOT_FOUND : ST_IO, path, "cannot %s %s: %s", what,
-                     path, strerror(code));
+                     path, strerrordesc_np(code));
 }
 
 enum status files_join(char path[FILES_PATH_BYTES_MAX], const char *folder, const char *name,
@@ -252,7 +252,7 @@ enum status files_run_program(const char *const *argv, const char *folder, struc
     code = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
     if (code != 0) {
         status = error_set(err, code == ENOENT ? ST_NOT_FOUND : ST_IO, argv[0],
-                           "cannot start the program %s: %s", argv[0], strerror(code));
+                           "cannot start the program %s: %s", argv[0], strerrordesc_np(code));
         goto done;
     }
     while (waitpid(pid, &wait_status, 0) < 0)

@@ -105,7 +105,7 @@ static enum status write_content(int fd, const char *path, const struct buf *hea
         status =
             files_write_all(fd, content->tensors[i].data, content->tensors[i].bytes, path, err);
     if (status == ST_OK && fsync(fd) != 0)
-        status = error_set(err, ST_IO, path, "cannot sync %s: %s", path, strerror(errno));
+        status = error_set(err, ST_IO, path, "cannot sync %s: %s", path, strerrordesc_np(errno));
     return status;
 }
 
@@ -137,12 +137,14 @@ enum status safetensors_write(const char *path, const struct safetensors_content
     }
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) {
-        status = error_set(err, ST_IO, path, "cannot create %s: %s", temporary, strerror(errno));
+        status =
+            error_set(err, ST_IO, path, "cannot create %s: %s", temporary, strerrordesc_np(errno));
         goto done;
     }
     status = write_content(fd, temporary, &header, content, err);
     if (close(fd) != 0 && status == ST_OK)
-        status = error_set(err, ST_IO, path, "cannot close %s: %s", temporary, strerror(errno));
+        status =
+            error_set(err, ST_IO, path, "cannot close %s: %s", temporary, strerrordesc_np(errno));
     if (status == ST_OK)
         status = files_rename(temporary, path, err);
     if (status != ST_OK)
@@ -161,9 +163,9 @@ enum status safetensors_open(const char *path, struct safetensors **file, struct
 
     if (fd < 0)
         return error_set(err, errno == ENOENT ? ST_NOT_FOUND : ST_IO, path, "cannot open %s: %s",
-                         path, strerror(errno));
+                         path, strerrordesc_np(errno));
     if (fstat(fd, &info) != 0)
-        status = error_set(err, ST_IO, path, "cannot look at %s: %s", path, strerror(errno));
+        status = error_set(err, ST_IO, path, "cannot look at %s: %s", path, strerrordesc_np(errno));
     else if (info.st_size < LENGTH_BYTES)
         status = error_set(err, ST_INVALID, path, "%s is too short for a safetensors file", path);
     else if (info.st_size > SAFETENSORS_FILE_BYTES_MAX)
@@ -171,7 +173,7 @@ enum status safetensors_open(const char *path, struct safetensors **file, struct
     if (status == ST_OK) {
         map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED)
-            status = error_set(err, ST_IO, path, "cannot map %s: %s", path, strerror(errno));
+            status = error_set(err, ST_IO, path, "cannot map %s: %s", path, strerrordesc_np(errno));
     }
     close(fd);
     if (status != ST_OK)

@@ -306,7 +306,7 @@ enum status client_download(const char *url, const char *path, struct error *err
     CURLcode code = CURLE_OUT_OF_MEMORY;
 
     if (file == NULL) {
-        status = error_set(err, ST_IO, path, "cannot create %s: %s", path, strerror(errno));
+        status = error_set(err, ST_IO, path, "cannot create %s: %s", path, strerrordesc_np(errno));
         goto done;
     }
     if (curl != NULL)
@@ -320,7 +320,7 @@ enum status client_download(const char *url, const char *path, struct error *err
                            fault[0] != '\0' ? fault : curl_easy_strerror(code));
 done:
     if (file != NULL && fclose(file) != 0 && status == ST_OK)
-        status = error_set(err, ST_IO, path, "cannot write %s: %s", path, strerror(errno));
+        status = error_set(err, ST_IO, path, "cannot write %s: %s", path, strerrordesc_np(errno));
     if (curl != NULL)
         curl_easy_cleanup(curl);
     return status;

@@ -129,7 +129,7 @@ enum status spool_open(const char *path, struct spool **spool, int64_t *dropped_
     }
     opened->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (opened->fd < 0) {
-        status = error_set(err, ST_IO, path, "cannot open %s: %s", path, strerror(errno));
+        status = error_set(err, ST_IO, path, "cannot open %s: %s", path, strerrordesc_np(errno));
         goto done;
     }
     status = scan(opened, &end, err);
@@ -137,7 +137,7 @@ enum status spool_open(const char *path, struct spool **spool, int64_t *dropped_
         goto done;
     size = lseek(opened->fd, 0, SEEK_END);
     if (size < 0 || ftruncate(opened->fd, end) != 0 || lseek(opened->fd, end, SEEK_SET) < 0)
-        status = error_set(err, ST_IO, path, "cannot cut %s: %s", path, strerror(errno));
+        status = error_set(err, ST_IO, path, "cannot cut %s: %s", path, strerrordesc_np(errno));
     *dropped_bytes = size - end;
 done:
     if (status != ST_OK) {
@@ -200,7 +200,7 @@ enum status spool_sync(struct spool *spool, struct error *err)
     /* Without the lock: appending goes on meanwhile, and fdatasync() covers what was there before. */
     if (fdatasync(spool->fd) != 0)
         return error_set(err, ST_IO, spool->path, "cannot sync %s: %s", spool->path,
-                         strerror(errno));
+                         strerrordesc_np(errno));
     return ST_OK;
 }
 

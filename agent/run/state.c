@@ -29,7 +29,7 @@ static enum status lock_folder(const char *folder, int *lock_fd, struct error *e
         return status;
     *lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
     if (*lock_fd < 0)
-        return error_set(err, ST_IO, path, "cannot open %s: %s", path, strerror(errno));
+        return error_set(err, ST_IO, path, "cannot open %s: %s", path, strerrordesc_np(errno));
     if (flock(*lock_fd, LOCK_EX | LOCK_NB) != 0)
         return error_set_code(err, ST_CONFLICT, "state_in_use", "DAYBREAK_STATE",
                               "give each agent a folder of its own in DAYBREAK_STATE",
@@ -43,8 +43,8 @@ static enum status make_private(const char *folder, struct error *err)
     enum status status = files_make_folder(folder, FOLDER_MODE, err);
 
     if (status == ST_OK && chmod(folder, FOLDER_MODE) != 0)
-        status =
-            error_set(err, ST_IO, folder, "cannot make %s private: %s", folder, strerror(errno));
+        status = error_set(err, ST_IO, folder, "cannot make %s private: %s", folder,
+                           strerrordesc_np(errno));
     return status;
 }
 

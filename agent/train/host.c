@@ -61,7 +61,7 @@ enum status host_read(struct host *host, struct error *err)
     read_cpu_model(host->cpu_model);
     (void)snprintf(host->cpu_isa, sizeof host->cpu_isa, "%s", best_isa());
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return error_set(err, ST_IO, "host", "cannot count processors: %s", strerror(errno));
+        return error_set(err, ST_IO, "host", "cannot count processors: %s", strerrordesc_np(errno));
     host->cpu_cores = CPU_COUNT(&allowed);
     if (pages <= 0 || page_bytes <= 0)
         return error_set(err, ST_IO, "host", "cannot tell the size of the memory");

@@ -45,7 +45,7 @@ static void *read_lines(void *argument);
 static enum status open_pipe(int ends[2], struct error *err)
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_set(err, ST_IO, "child", "cannot make a pipe: %s", strerror(errno));
+        return error_set(err, ST_IO, "child", "cannot make a pipe: %s", strerrordesc_np(errno));
     return ST_OK;
 }
 
@@ -97,7 +97,7 @@ static enum status spawn(const char **argv, int stdin_fd, int say_fd, pid_t *pid
     posix_spawn_file_actions_destroy(&actions);
     if (code != 0)
         return error_set(err, ST_IO, "child", "cannot start the training process: %s",
-                         strerror(code));
+                         strerrordesc_np(code));
     return ST_OK;
 }
 
@@ -171,7 +171,7 @@ enum status process_tell(struct process *process, struct str text, struct error 
             continue;
         if (done < 0)
             return error_set(err, ST_IO, "child", "the training process does not listen: %s",
-                             strerror(errno));
+                             strerrordesc_np(errno));
         text = str_slice(text, (size_t)done, text.len);
     }
     return ST_OK;

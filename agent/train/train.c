@@ -144,7 +144,7 @@ static enum status open_events(struct training *training, struct error *err)
         return status;
     training->events_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (training->events_fd < 0)
-        return error_set(err, ST_IO, path, "cannot create %s: %s", path, strerror(errno));
+        return error_set(err, ST_IO, path, "cannot create %s: %s", path, strerrordesc_np(errno));
     return ST_OK;
 }
 
