@@ -11,19 +11,11 @@
 
 #include <stdint.h>
 
+#include "agent/run/lease.h"
 #include "agent/run/state.h"
 #include "agent/train/device.h"
 #include "common/status.h"
 #include "common/task.h"
-
-#define LEASE_TEXT_BYTES 65
-
-struct lease { /* openapi.yaml, Lease */
-    int64_t job, run, lease_ms, heartbeat_ms, task_version, resume_seq;
-    int64_t event_bytes, events_bytes;
-    char attempt[LEASE_TEXT_BYTES], task[LEASE_TEXT_BYTES], workload[LEASE_TEXT_BYTES],
-        recipe[LEASE_TEXT_BYTES];
-};
 
 struct attempt_setting {
     const char *server;

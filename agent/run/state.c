@@ -53,33 +53,39 @@ static void copy_text(char *to, size_t bytes, struct str text)
     (void)snprintf(to, bytes, "%.*s", (int)text.len, text.data);
 }
 
-static enum status parse_identity(struct state *state, struct str text, struct error *err)
+enum status state_parse_identity(struct str text, struct state *state, struct error *err)
 {
     struct arena arena;
     struct json_doc doc = {0};
     struct json_reader reader;
     struct str token = {0}, instance = {0}, secret = {0}, public_key = {0};
+    unsigned char keys[2][ED25519_KEY_BYTES];
+    int64_t agent = 0;
     enum status status;
 
     arena_init(&arena, ARENA_BYTES_MAX);
     status = json_doc_parse(text, &arena, &doc, err);
     if (status == ST_OK) {
         json_reader_init(&reader, doc.root, "", err);
-        (void)json_read_i64(&reader, "agent", true, 1, INT64_MAX, &state->agent);
+        (void)json_read_i64(&reader, "agent", true, 1, INT64_MAX, &agent);
         (void)json_read_text(&reader, "token", true, STATE_TOKEN_BYTES - 1, &token);
         (void)json_read_text(&reader, "server", true, STATE_NAME_BYTES - 1, &instance);
         (void)json_read_text(&reader, "secret_key", true, 64, &secret);
         (void)json_read_text(&reader, "public_key", true, 64, &public_key);
         status = json_reader_finish(&reader);
     }
-    if (status == ST_OK && (!str_parse_hex(secret, state->secret, ED25519_KEY_BYTES) ||
-                            !str_parse_hex(public_key, state->public_key, ED25519_KEY_BYTES)))
+    if (status == ST_OK && (!str_parse_hex(secret, keys[0], ED25519_KEY_BYTES) ||
+                            !str_parse_hex(public_key, keys[1], ED25519_KEY_BYTES)))
         status = error_set(err, ST_INVALID, "secret_key", "the keys are not 64 hexadecimal digits");
     if (status == ST_OK) {
+        state->agent = agent;
+        memcpy(state->secret, keys[0], ED25519_KEY_BYTES);
+        memcpy(state->public_key, keys[1], ED25519_KEY_BYTES);
         copy_text(state->token, sizeof state->token, token);
         copy_text(state->instance, sizeof state->instance, instance);
         state->has_identity = true;
     }
+    explicit_bzero(keys, sizeof keys);
     json_doc_fini(&doc);
     arena_fini(&arena);
     return status;
@@ -115,7 +121,8 @@ static enum status read_identity(struct state *state, struct error *err)
 
     buf_init(&text, IDENTITY_BYTES_MAX);
     status = read_file_of(state, "identity.json", &text, err);
-    if (status == ST_OK && text.len > 0 && parse_identity(state, buf_str(&text), &fault) != ST_OK)
+    if (status == ST_OK && text.len > 0 &&
+        state_parse_identity(buf_str(&text), state, &fault) != ST_OK)
         status = error_set_code(err, ST_INVALID, "identity", "identity.json",
                                 "remove the file, and the agent registers afresh",
                                 "%s/identity.json is damaged: %.150s", state->dir, fault.detail);

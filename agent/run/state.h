@@ -14,6 +14,7 @@
 #include "agent/data/files.h"
 #include "common/crypto.h"
 #include "common/status.h"
+#include "common/str.h"
 
 #define STATE_TOKEN_BYTES 256
 #define STATE_NAME_BYTES  65
@@ -32,6 +33,9 @@ struct state {
 /* Reads what is there for this server. ST_CONFLICT: another agent uses the folder. */
 enum status state_open(const char *server, struct state *state, struct error *err);
 void state_close(struct state *state); /* accepts zeroed after a failed open */
+
+/* What identity.json holds; the state stays as it was unless all of it is good. */
+enum status state_parse_identity(struct str text, struct state *state, struct error *err);
 
 /* Draws a new signing key and forgets agent and token. */
 void state_renew_key(struct state *state);
