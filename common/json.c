@@ -366,7 +366,7 @@ static enum status decode_string(struct scanner *scanner, struct str raw, struct
 static bool read_escape(struct str raw, size_t *at, char out[4], size_t *bytes)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    const char c = *at + 1 < raw.len ? raw.data[*at + 1] : (char)'\0';
+    const char c = (char)(*at + 1 < raw.len ? raw.data[*at + 1] : '\0');
     const char *found = c == '\0' ? NULL : memchr(names, c, sizeof names - 1);
     unsigned code, low;
 

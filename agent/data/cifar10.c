@@ -12,7 +12,7 @@
 #include "agent/data/files.h"
 #include "common/str.h"
 
-#define PLANE_BYTES  (CIFAR10_SIDE * CIFAR10_SIDE)
+#define PLANE_BYTES  ((size_t)CIFAR10_SIDE * CIFAR10_SIDE)
 #define IMAGE_ALIGN  64
 #define TEST_FILE    (CIFAR10_FILE_COUNT - 1)
 #define FILE_BYTES   ((size_t)CIFAR10_FILE_RECORDS * CIFAR10_RECORD_BYTES)

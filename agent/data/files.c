@@ -249,7 +249,10 @@ enum status files_run_program(const char *const *argv, const char *folder, struc
         goto done;
     }
     /* posix_spawnp() takes char *const[] for history's sake and writes to none of it. */
-    code = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ);
+    code = posix_spawnp(
+        &pid, argv[0], &actions, NULL,
+        (char *const *)(uintptr_t)argv, /* NOLINT(performance-no-int-to-ptr): sheds const */
+        environ);
     if (code != 0) {
         status = error_set(err, code == ENOENT ? ST_NOT_FOUND : ST_IO, argv[0],
                            "cannot start the program %s: %s", argv[0], strerrordesc_np(code));

@@ -15,7 +15,7 @@
 #include "common/str.h"
 
 #define SAFETENSORS_RANK_MAX         6
-#define SAFETENSORS_HEADER_BYTES_MAX (16 * 1024 * 1024)
+#define SAFETENSORS_HEADER_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define SAFETENSORS_TENSORS_MAX      65536
 #define SAFETENSORS_FILE_BYTES_MAX   (INT64_C(1) << 36)
 

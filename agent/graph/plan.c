@@ -73,7 +73,7 @@ void *plan_heap(size_t count, size_t size)
 
     if (memory == NULL) {
         (void)fputs("plan: out of memory\n", stderr);
-        exit(4);
+        exit(4); /* NOLINT(concurrency-mt-unsafe): one thread */
     }
     return memory;
 }
@@ -84,7 +84,7 @@ void *plan_grow(void *memory, size_t count, size_t size)
 
     if (grown == NULL) {
         (void)fputs("plan: out of memory\n", stderr);
-        exit(4);
+        exit(4); /* NOLINT(concurrency-mt-unsafe): one thread */
     }
     return grown;
 }

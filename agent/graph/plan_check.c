@@ -36,6 +36,8 @@ static bool in_place(const struct check *check, const struct range *old, const s
 static bool group_shares(const struct check *check, uint32_t group, uint32_t from, uint32_t to);
 static enum status check_variables(struct check *check);
 static enum status check_old_readers(struct check *check, uint32_t old_slot, uint32_t new_slot);
+static bool is_read_in_time(const struct check *check, uint32_t reader, uint32_t old_slot,
+                            uint32_t new_slot);
 static enum status check_writebacks(struct check *check);
 
 enum status plan_check(const struct program *program, struct error *err)
@@ -314,7 +316,6 @@ static enum status check_variables(struct check *check)
 static enum status check_old_readers(struct check *check, uint32_t old_slot, uint32_t new_slot)
 {
     const struct program *program = check->program;
-    const uint32_t writer = check->writer[new_slot];
 
     for (uint32_t g = 0; g < program->group_count; g++) {
         const struct group *it = &program->groups[g];
@@ -329,14 +330,23 @@ static enum status check_old_readers(struct check *check, uint32_t old_slot, uin
                     return fault(check, g, "it needs a variable's old value at the end");
                 if (it->kernel == NULL || (it->fit.unread_mask >> k & 1) != 0)
                     continue;
-                if (check->stages[g] > check->stages[writer] ||
-                    (check->stages[g] == check->stages[writer] &&
-                     !group_shares(check, writer, old_slot, new_slot)))
+                if (!is_read_in_time(check, g, old_slot, new_slot))
                     return fault(check, g, "it reads a variable that is overwritten by then");
             }
         }
     }
     return ST_OK;
+}
+
+/* Before the writer's stage, or in it when the writer takes the old value to its own place. */
+static bool is_read_in_time(const struct check *check, uint32_t reader, uint32_t old_slot,
+                            uint32_t new_slot)
+{
+    const uint32_t writer = check->writer[new_slot];
+
+    return check->stages[reader] < check->stages[writer] ||
+           (check->stages[reader] == check->stages[writer] &&
+            group_shares(check, writer, old_slot, new_slot));
 }
 
 /* Each assigned variable is written once: by a kernel or by one copy, from memory that no copy changes. */

@@ -171,12 +171,12 @@ static int compare_layout(const void *left, const void *right)
 
 static void lay_out(struct store *store)
 {
-    struct var **order = heap_or_exit(malloc((store->count + 1) * sizeof *order));
+    struct var **order = heap_or_exit(malloc((store->count + 1) * sizeof(struct var *)));
     uint64_t offset = 0;
 
     for (size_t i = 0; i < store->count; i++)
         order[i] = store->vars[i];
-    qsort(order, store->count, sizeof *order, compare_layout);
+    qsort(order, store->count, sizeof(struct var *), compare_layout);
     for (size_t i = 0; i < store->count; i++) {
         order[i]->offset = offset;
         offset += (order[i]->bytes + VAR_ALIGN - 1) / VAR_ALIGN * VAR_ALIGN;
@@ -190,7 +190,7 @@ static void *heap_or_exit(void *memory)
 {
     if (memory == NULL) {
         (void)fputs("store: out of memory\n", stderr);
-        exit(4);
+        exit(4); /* NOLINT(concurrency-mt-unsafe): one thread */
     }
     return memory;
 }

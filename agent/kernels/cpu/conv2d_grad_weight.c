@@ -139,7 +139,7 @@ static void add_piece(const struct micro *micro, const struct weight_job *job,
                 micro->outer_tile(&tile);
             }
             x += tile.rows;
-            sums += tile.rows * micro->columns;
+            sums += (ptrdiff_t)tile.rows * micro->columns;
         }
     }
 }
