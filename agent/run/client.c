@@ -63,6 +63,7 @@ void client_destroy(struct client *client)
     free(client);
 }
 
+/* libcurl's type, without const. NOLINTNEXTLINE(readability-non-const-parameter) */
 static size_t take_body(char *data, size_t size, size_t count, void *context)
 {
     struct client_reply *reply = context;

@@ -534,7 +534,7 @@ static void *send_events(void *argument)
     int64_t first, last;
     int tries = 0;
 
-    buf_init(&body, (size_t)link->settings.events_bytes_max + 2 * EVENT_LINE_BYTES_MAX);
+    buf_init(&body, (size_t)link->settings.events_bytes_max + (size_t)2 * EVENT_LINE_BYTES_MAX);
     while (wait_for_records(link, &first, &last)) {
         if (read_records(link, first, &last, &body, &err) != ST_OK) {
             set_state(link, LINK_REFUSED, err.detail);

@@ -72,7 +72,7 @@ enum status host_read(struct host *host, struct error *err)
 void host_format_hardware(const struct host *host, const char *instance,
                           char text[2 * HOST_TEXT_BYTES])
 {
-    (void)snprintf(text, 2 * HOST_TEXT_BYTES, "1 %.64s%s%" PRId64 " cores%s%.120s%s",
+    (void)snprintf(text, (size_t)2 * HOST_TEXT_BYTES, "1 %.64s%s%" PRId64 " cores%s%.120s%s",
                    instance != NULL ? instance : "host", " (", host->cpu_cores, ", ",
                    host->cpu_model, ")");
 }

@@ -91,8 +91,10 @@ static enum status spawn(const char **argv, int stdin_fd, int say_fd, pid_t *pid
     if (code == 0)
         code = posix_spawnattr_setsigdefault(&attributes, &defaults);
     if (code == 0)
-        code = posix_spawn(pid, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv,
-                           environ);
+        code = posix_spawn(
+            pid, argv[0], &actions, &attributes,
+            (char *const *)(uintptr_t)argv, /* NOLINT(performance-no-int-to-ptr): sheds const */
+            environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (code != 0)

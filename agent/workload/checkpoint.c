@@ -75,7 +75,8 @@ enum status checkpoint_read(struct store *store, const struct safetensors *file,
         data = malloc((size_t)var->bytes);
         if (data == NULL) {
             (void)fputs("checkpoint: out of memory\n", stderr);
-            exit(4); /* half of the variables may be written: nobody can go on */
+            /* Half of the variables may be written: nobody can go on. */
+            exit(4); /* NOLINT(concurrency-mt-unsafe): no thread's work outlives it */
         }
         permute(var, false, safetensors_find(file, var->name)->data, data);
         store_write(store, var, data);

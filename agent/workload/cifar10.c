@@ -393,7 +393,7 @@ static void hash_plans(struct cifar10_state *s)
 
     if (out == NULL) {
         (void)fputs("cifar10: out of memory\n", stderr);
-        exit(4);
+        exit(4); /* NOLINT(concurrency-mt-unsafe): set-up, one thread */
     }
     for (size_t i = 0; i < session_count(s->session); i++)
         plan_print(session_program(s->session, i), out);

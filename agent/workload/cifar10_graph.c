@@ -198,7 +198,7 @@ static struct graph *build_evaluate(struct cifar10_state *state)
 
 static value forward(struct nn *nn, const struct cifar10_recipe *recipe, value images)
 {
-    const struct nn_conv whiten = {.channels = WHITEN_WIDTH,
+    const struct nn_conv whiten = {.channels = (int64_t)WHITEN_WIDTH,
                                    .window = {WHITEN_WINDOW, WHITEN_WINDOW},
                                    .bias = true,
                                    .bias_group = GROUP_OTHER};

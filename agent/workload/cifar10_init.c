@@ -141,7 +141,7 @@ static float *heap_floats(uint64_t bytes)
 
     if (data == NULL) {
         (void)fputs("cifar10: out of memory\n", stderr);
-        exit(4);
+        exit(4); /* NOLINT(concurrency-mt-unsafe): set-up, one thread */
     }
     return data;
 }

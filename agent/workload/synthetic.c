@@ -134,7 +134,7 @@ static enum status synthetic_evaluate(void *state, const struct workload_control
                                       struct workload_score *score, struct error *err)
 {
     const struct synthetic *w = state;
-    const int64_t best = SYNTHETIC_TOTAL / 100 * BEST_SHARE_PERCENT;
+    const int64_t best = (int64_t)SYNTHETIC_TOTAL / 100 * BEST_SHARE_PERCENT;
     const int64_t rise = best / w->epochs; /* of one epoch, at least */
     const uint32_t jitter = rise < 1 ? 1 : rise > 10 ? 10 : (uint32_t)rise;
     uint32_t word[2];
