@@ -30,6 +30,7 @@ enum status router_create(const struct route_table *tables, size_t table_count,
 {
     struct router *made = calloc(1, sizeof *made);
     size_t total = 0;
+    enum status status;
 
     for (size_t t = 0; t < table_count; t++)
         total += tables[t].count;
@@ -43,20 +44,23 @@ enum status router_create(const struct route_table *tables, size_t table_count,
 
             row->route = &tables[t].routes[i];
             if (!split_path(str_from_cstr(row->route->pattern), &row->parts)) {
-                router_destroy(made);
-                return error_set(err, ST_INTERNAL, row->route->pattern, "not a pattern");
+                status = error_set(err, ST_INTERNAL, row->route->pattern, "not a pattern");
+                goto fault;
             }
             for (size_t j = 0; j < made->count; j++)
                 if (made->routes[j].route->method == row->route->method &&
                     compare_patterns(&made->routes[j].parts, &row->parts) == 0) {
-                    router_destroy(made);
-                    return error_set(err, ST_INTERNAL, row->route->pattern,
-                                     "two routes have this pattern");
+                    status = error_set(err, ST_INTERNAL, row->route->pattern,
+                                       "two routes have this pattern");
+                    goto fault;
                 }
             made->count++;
         }
     *router = made;
     return ST_OK;
+fault:
+    router_destroy(made);
+    return status;
 }
 
 void router_destroy(struct router *router)
