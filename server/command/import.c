@@ -9,20 +9,15 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/task.h"
-#include "common/tsv.h"
 #include "server/api/accept.h"
 #include "server/command/command.h"
+#include "server/command/facets.h"
 #include "server/command/files.h"
 #include "server/store/store.h"
 #include "server/store/verbs.h"
 #include "server/store/writer.h"
 
-enum { WINDOW = 64, MS_PER_DAY = 86400000, PATH_BYTES_MAX = 4096, FACETS_BYTES_MAX = 8 << 20 };
-
-struct facets { /* facets.tsv of the tree; no rows: none */
-    struct arena arena;
-    struct tsv tsv;
-};
+enum { WINDOW = 64, MS_PER_DAY = 86400000, PATH_BYTES_MAX = 4096, LIST_BYTES_MAX = 8 << 20 };
 
 struct import_job { /* one entry on its way to the writer */
     struct import *import;
@@ -53,10 +48,6 @@ static enum status import_entry(struct import *import, const struct task *task, 
                                 struct error *err);
 static enum status read_pair(const char *folder, const char *name, struct intake_input *input,
                              struct import_job *job, const char **progress_path, struct error *err);
-static enum status find_facets(struct import *import, const struct task *task, const char *name,
-                               struct accept_facets *facets, struct error *err);
-static enum status read_facet_number(struct str cell, const char *column, struct opt_i64 *value,
-                                     struct error *err);
 static enum status push_job(struct import *import, struct import_job *job, struct error *err);
 static void job_complete(struct command *command);
 static enum status finish_window(struct import *import, struct error *err);
@@ -106,7 +97,7 @@ int command_import(int argc, char *const *argv)
 done:
     store_close(import.store);
     task_table_destroy(tasks);
-    arena_fini(&import.facets.arena);
+    facets_fini(&import.facets);
     free(import.jobs);
     free(arguments);
     return err.status == ST_OK ? exit_code : command_fail("import", &err);
@@ -135,15 +126,13 @@ static enum status import_tree(struct import *import, const struct task_table *t
 
 static enum status read_facets(struct import *import, struct error *err)
 {
-    static const char *const columns[] = {"entry",   "kind",  "device_model",
-                                          "devices", "nodes", "cloud"};
     struct facets *facets = &import->facets;
     char path[PATH_BYTES_MAX];
-    struct error missing = {0};
+    struct error missing = {0}, fault = {0};
     struct str bytes;
     enum status status;
 
-    arena_init(&facets->arena, FACETS_BYTES_MAX);
+    facets_init(facets);
     if (snprintf(path, sizeof path, "%s/facets.tsv", import->dir) >= (int)sizeof path)
         return error_set(err, ST_LIMIT, NULL, "the path of the tree is too long");
     status = files_read(path, &facets->arena, &bytes, &missing);
@@ -151,21 +140,10 @@ static enum status read_facets(struct import *import, struct error *err)
         return ST_OK; /* a tree need not have one */
     if (status != ST_OK)
         return error_set(err, status, NULL, "%s", missing.detail);
-    status = tsv_parse(bytes, &facets->arena, &facets->tsv, err);
-    if (status != ST_OK)
-        return status;
-    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-        if (facets->tsv.header.cell_count != ARRAY_LEN(columns) ||
-            !str_eq_cstr(facets->tsv.header.cells[i], columns[i]))
-            return error_set(err, ST_INVALID, NULL,
-                             "%s: the columns are entry, kind, device_model, devices, nodes, cloud",
-                             path);
-    for (size_t i = 0; i < facets->tsv.row_count; i++)
-        if (facets->tsv.rows[i].cell_count != ARRAY_LEN(columns))
-            return error_set(err, ST_INVALID, NULL, "%s, line %d: the row has %zu cells, not %zu",
-                             path, facets->tsv.rows[i].line, facets->tsv.rows[i].cell_count,
-                             ARRAY_LEN(columns));
-    return ST_OK;
+    status = facets_parse(bytes, facets, &fault);
+    return status == ST_OK
+               ? ST_OK
+               : error_set(err, status, NULL, "%s, line %d: %s", path, fault.line, fault.detail);
 }
 
 static enum status import_folder(struct import *import, const struct task *task, struct error *err)
@@ -180,7 +158,7 @@ static enum status import_folder(struct import *import, const struct task *task,
     if (snprintf(folder, sizeof folder, "%s/%s/%s", import->dir, task->dawnbench,
                  task_phase_name(task->phase)) >= (int)sizeof folder)
         return error_set(err, ST_LIMIT, NULL, "the path of the tree is too long");
-    arena_init(&arena, FACETS_BYTES_MAX);
+    arena_init(&arena, LIST_BYTES_MAX);
     status = files_list(folder, ".json", &arena, &names, &count, &missing);
     if (status == ST_NOT_FOUND) {
         status = ST_OK; /* a tree may have some tasks only */
@@ -206,7 +184,7 @@ static enum status import_entry(struct import *import, const struct task *task, 
     struct intake_result result;
     const char *progress_path = "";
     struct error fault = {0};
-    char folder[PATH_BYTES_MAX];
+    char folder[PATH_BYTES_MAX], key[PATH_BYTES_MAX];
     enum status status;
     const char *stem;
 
@@ -221,7 +199,9 @@ static enum status import_entry(struct import *import, const struct task *task, 
         goto done;
     files_print_findings(&result, job->path, progress_path);
     import->warnings += result.warning_count;
-    status = find_facets(import, task, name, &facets, err);
+    (void)snprintf(key, sizeof key, "%s/%s/%s", task->dawnbench, task_phase_name(task->phase),
+                   name);
+    status = facets_find(&import->facets, key, &facets, err);
     if (status != ST_OK)
         goto done;
     stem = arena_copy(&job->arena,
@@ -264,48 +244,6 @@ static enum status read_pair(const char *folder, const char *name, struct intake
     if (status == ST_OK || status == ST_NOT_FOUND)
         return ST_OK; /* that it is missing is a finding */
     return error_set(err, status, NULL, "%s", missing.detail);
-}
-
-/* Every row has the header's cells: read_facets() saw to it. */
-static enum status find_facets(struct import *import, const struct task *task, const char *name,
-                               struct accept_facets *facets, struct error *err)
-{
-    const struct tsv *tsv = &import->facets.tsv;
-    char entry[PATH_BYTES_MAX];
-    const char **const texts[] = {&facets->device_kind, &facets->device_model, &facets->cloud};
-    const size_t text_columns[] = {1, 2, 5};
-
-    (void)snprintf(entry, sizeof entry, "%s/%s/%s", task->dawnbench, task_phase_name(task->phase),
-                   name);
-    for (size_t i = 0; i < tsv->row_count; i++) {
-        const struct tsv_row *row = &tsv->rows[i];
-
-        if (!str_eq_cstr(row->cells[0], entry))
-            continue;
-        for (size_t t = 0; t < ARRAY_LEN(texts); t++) {
-            if (row->cells[text_columns[t]].len == 0)
-                continue; /* unknown */
-            *texts[t] = arena_copy(&import->facets.arena, row->cells[text_columns[t]]);
-            if (*texts[t] == NULL)
-                return error_set(err, ST_NO_MEMORY, NULL, "out of memory for facets.tsv");
-        }
-        if (read_facet_number(row->cells[3], "devices", &facets->devices, err) != ST_OK)
-            return err->status;
-        return read_facet_number(row->cells[4], "nodes", &facets->nodes, err);
-    }
-    return ST_OK;
-}
-
-static enum status read_facet_number(struct str cell, const char *column, struct opt_i64 *value,
-                                     struct error *err)
-{
-    if (cell.len == 0)
-        return ST_OK;
-    value->has = str_parse_i64(cell, &value->value) && value->value > 0;
-    if (value->has)
-        return ST_OK;
-    return error_set(err, ST_INVALID, column, "facets.tsv: %s is \"%.*s\", not a count", column,
-                     (int)(cell.len < 64 ? cell.len : 64), cell.data);
 }
 
 static enum status push_job(struct import *import, struct import_job *job, struct error *err)
