@@ -72,7 +72,9 @@ void clock_format_days(int64_t days, char text[CLOCK_TEXT_BYTES])
     struct tm tm;
 
     (void)gmtime_r(&seconds, &tm);
-    (void)strftime(text, CLOCK_TEXT_BYTES, "%Y-%m-%d", &tm);
+    /* strftime() would write the year 1 as "1". */
+    (void)snprintf(text, CLOCK_TEXT_BYTES, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1,
+                   tm.tm_mday);
 }
 
 static int64_t read_clock(clockid_t id)
