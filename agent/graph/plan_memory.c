@@ -351,7 +351,7 @@ static void make_items(struct layout *layout)
     }
 }
 
-/* The item of an operand that dies with this group and whose memory the result may take. */
+/* The item of an operand that dies with this group, its stage's only reader, and whose memory the result may take. */
 static uint32_t find_in_place(const struct layout *layout, uint32_t group, uint32_t result)
 {
     const struct program *program = layout->program;
@@ -362,7 +362,8 @@ static uint32_t find_in_place(const struct layout *layout, uint32_t group, uint3
         const struct root *root = &layout->roots[from];
 
         if (program->slots[from].place == PLACE_ARENA && !root->kept &&
-            root->last_reader == group && layout->items[root->item].last == layout->stages[group] &&
+            root->last_reader == group && root->reader_count == 1 &&
+            layout->items[root->item].last == layout->stages[group] &&
             may_share(program, &program->groups[group], from, result))
             return root->item;
     }

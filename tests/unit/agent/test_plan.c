@@ -284,6 +284,38 @@ static void a_value_goes_into_its_variable_when_nobody_reads_the_old_one(void **
     small_fini(&s, program);
 }
 
+/* Two ops of one stage read h: whichever comes last, its result may not take h's memory from the other. The
+ * reference kernels never share memory, so this needs the CPU's own. */
+static void a_value_with_two_readers_in_a_stage_is_not_overwritten(void **state)
+{
+    struct backend_options options = {.threads = 2};
+    const struct plan_options plan = {0};
+    static const int64_t dim[2] = {64, 1000};
+    struct store *store = store_create();
+    struct graph *g = graph_create("fork", store);
+    struct backend *backend = NULL;
+    struct program *program = NULL;
+    struct error err = {0};
+    value h, left, right;
+
+    (void)state;
+    assert_int_equal(cpu_isa_parse("auto", &options.isa, &err), ST_OK);
+    assert_int_equal(cpu_backend_open(&options, &backend, &err), ST_OK);
+    h = graph_unary(g, UNARY_EXP, graph_input(g, "x", DT_F32, 2, dim));
+    left = graph_unary(g, UNARY_NEG, h);
+    right = graph_unary(g, UNARY_RELU, h);
+    graph_output(g, "left", graph_unary(g, UNARY_EXP, left));
+    graph_output(g, "right", graph_unary(g, UNARY_EXP, right));
+    assert_int_equal(graph_finish(g, &err), ST_OK);
+    assert_int_equal(store_alloc(store, backend, &err), ST_OK);
+    if (plan_build(g, backend, &plan, &program, &err) != ST_OK)
+        fail_msg("%s", err.detail);
+    program_destroy(program);
+    graph_destroy(g);
+    store_destroy(store);
+    backend->ops->close(backend);
+}
+
 static void swapped_variables_are_copied_at_the_end(void **state)
 {
     struct small s;
@@ -485,6 +517,7 @@ int main(void)
         cmocka_unit_test(plan_equals_interpreter_when_dead_memory_is_poisoned),
         cmocka_unit_test(two_threads_give_the_bits_of_one),
         cmocka_unit_test(a_value_goes_into_its_variable_when_nobody_reads_the_old_one),
+        cmocka_unit_test(a_value_with_two_readers_in_a_stage_is_not_overwritten),
         cmocka_unit_test(swapped_variables_are_copied_at_the_end),
         cmocka_unit_test(equal_ops_merge_and_unused_ones_go),
         cmocka_unit_test(what_hangs_on_unwritten_variables_alone_is_prepared),
