@@ -179,8 +179,7 @@ enum status files_write_all(int fd, const void *data, size_t bytes, const char *
     return ST_OK;
 }
 
-/* A rename lasts only when its folder is on disk, too. */
-static enum status sync_folder_of(const char *path, struct error *err)
+enum status files_sync_folder_of(const char *path, struct error *err)
 {
     char folder[FILES_PATH_BYTES_MAX];
     const char *slash = strrchr(path, '/');
@@ -230,7 +229,7 @@ enum status files_rename(const char *from, const char *to, struct error *err)
 {
     if (rename(from, to) != 0)
         return set_io_error(err, to, "replace");
-    return sync_folder_of(to, err);
+    return files_sync_folder_of(to, err);
 }
 
 enum status files_run_program(const char *const *argv, const char *folder, struct error *err)

@@ -31,6 +31,8 @@ void files_remove_tree(const char *path);
 enum status files_read(const char *path, struct buf *out, struct error *err);
 /* Replaces the file at once: temporary file beside it, fsync, rename, fsync of the folder. */
 enum status files_write(const char *path, struct str content, mode_t mode, struct error *err);
+/* A new name or a rename lasts only when its folder is on disk, too. */
+enum status files_sync_folder_of(const char *path, struct error *err);
 enum status files_rename(const char *from, const char *to, struct error *err);
 /* All bytes, over short writes and interruptions. */
 enum status files_write_all(int fd, const void *data, size_t bytes, const char *path,

@@ -255,6 +255,7 @@ void client_read_problem(const struct client_reply *reply, struct client_problem
                    reply->status);
     arena_init(&arena, PROBLEM_ARENA_BYTES);
     if (reply->body.len > 0 && json_doc_parse(buf_str(&reply->body), &arena, &doc, NULL) == ST_OK) {
+        problem->is_object = json_is_object(doc.root);
         text = json_string_value(json_object_get(doc.root, "code"));
         if (text != NULL)
             (void)snprintf(problem->code, sizeof problem->code, "%s", text);

@@ -57,6 +57,7 @@ void client_reply_fini(struct client_reply *reply); /* accepts zeroed */
 struct client_problem {
     char code[64], detail[320];
     int64_t expected_seq;
+    bool is_object; /* else no daybreakd said it: all its answers with a body are JSON objects */
 };
 void client_read_problem(const struct client_reply *reply, struct client_problem *problem);
 

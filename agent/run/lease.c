@@ -7,21 +7,25 @@
 #define ARENA_BYTES_MAX  ((size_t)1024 * 1024)
 #define EVENTS_BYTES_MAX (INT64_C(4) * 1024 * 1024)
 
+/* Letters, digits, . _ -, and no dot first: such a name can be a folder's and stand in a log line as it is. */
+static bool is_plain_name(const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        if (!((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+              *c == '_' || *c == '-' || *c == '.'))
+            return false;
+    return text[0] != '\0' && text[0] != '.';
+}
+
 static void read_lease_text(struct json_reader *reader, const char *key, char out[LEASE_TEXT_BYTES])
 {
     struct str text = {0};
 
-    if (json_read_text(reader, key, true, LEASE_TEXT_BYTES - 1, &text))
-        (void)snprintf(out, LEASE_TEXT_BYTES, "%.*s", STR_ARG(text));
-}
-
-static bool is_attempt_id(const char *text)
-{
-    for (const char *c = text; *c != '\0'; c++)
-        if (!((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-              *c == '_' || *c == '-'))
-            return false;
-    return text[0] != '\0';
+    if (!json_read_text(reader, key, true, LEASE_TEXT_BYTES - 1, &text))
+        return;
+    (void)snprintf(out, LEASE_TEXT_BYTES, "%.*s", STR_ARG(text));
+    if (!is_plain_name(out))
+        (void)error_set(reader->err, ST_INVALID, key, "the lease's %s is not a plain name", key);
 }
 
 enum status lease_parse(struct str text, struct lease *lease, struct error *err)
@@ -57,8 +61,6 @@ enum status lease_parse(struct str text, struct lease *lease, struct error *err)
                             &lease->events_bytes);
         status = json_reader_finish(&inner);
     }
-    if (status == ST_OK && !is_attempt_id(lease->attempt)) /* it becomes the name of a folder */
-        status = error_set(err, ST_INVALID, "/attempt", "the lease's attempt is not a plain name");
     json_doc_fini(&doc);
     arena_fini(&arena);
     return status;

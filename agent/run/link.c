@@ -22,6 +22,7 @@
 #define BACKOFF_DOUBLE_MAX 6
 #define HEARTBEAT_RUN_MS   5000 /* while the clock runs (protocol.md, Jobs) */
 #define HEARTBEAT_MIN_MS   100
+#define HEARTBEAT_MAX_MS   60000 /* the lease: less often would lose it */
 #define WAIT_SLICE_MS      200
 #define PATH_BYTES         160
 #define ARENA_BYTES_MAX    ((size_t)1024 * 1024)
@@ -101,6 +102,13 @@ static void set_state(struct link *link, enum link_state state, const char *deta
     (void)pthread_mutex_unlock(&link->lock);
 }
 
+static int64_t clamp_heartbeat(int64_t period_ms)
+{
+    if (period_ms < HEARTBEAT_MIN_MS)
+        return HEARTBEAT_MIN_MS;
+    return period_ms < HEARTBEAT_MAX_MS ? period_ms : HEARTBEAT_MAX_MS;
+}
+
 static int start_thread(pthread_t *thread, void *(*run)(void *), struct link *link)
 {
     sigset_t all, before;
@@ -132,7 +140,7 @@ enum status link_open(const struct link_settings *settings, struct link **link, 
     if (opened == NULL)
         return error_set(err, ST_NO_MEMORY, "link", "no memory for the line to the server");
     opened->settings = *settings;
-    opened->heartbeat_ms = settings->heartbeat_ms;
+    opened->heartbeat_ms = clamp_heartbeat(settings->heartbeat_ms);
     opened->acked_seq = settings->acked_seq;
     (void)snprintf(opened->phase, sizeof opened->phase, "setup");
     init_lock(opened);
@@ -312,9 +320,11 @@ enum verdict { VERDICT_DONE, VERDICT_AGAIN, VERDICT_REWIND, VERDICT_OVER };
 static enum verdict judge(struct link *link, const struct client_reply *reply,
                           struct client_problem *problem)
 {
+    client_read_problem(reply, problem);
+    if (!problem->is_object) /* a proxy's page, a portal's login: not the word of a daybreakd */
+        return VERDICT_AGAIN;
     if (reply->status >= 200 && reply->status < 300)
         return VERDICT_DONE;
-    client_read_problem(reply, problem);
     if (reply->status >= 500 || reply->status == 429 || reply->status == 408)
         return VERDICT_AGAIN;
     if (reply->status == 409 && strcmp(problem->code, "event-gap") == 0 &&
@@ -381,14 +391,14 @@ enum status link_post(struct link *link, const char *verb, struct str body, stru
                 break;
             }
         }
-        if (link->settings.should_stop() || is_closing(link)) {
-            (void)pthread_mutex_lock(&link->lock);
-            status = link->state != LINK_UP ? fill_state_error(link, err)
-                                            : error_set(err, ST_CANCELLED, "server",
-                                                        "stopped while waiting for the server");
-            (void)pthread_mutex_unlock(&link->lock);
+        (void)pthread_mutex_lock(&link->lock);
+        if (link->state != LINK_UP)
+            status = fill_state_error(link, err);
+        else if (link->closing || must_stop(link))
+            status = error_set(err, ST_CANCELLED, "server", "stopped while waiting for the server");
+        (void)pthread_mutex_unlock(&link->lock);
+        if (status != ST_OK)
             break;
-        }
         pause_after(link, &reply, tries);
     }
     client_reply_fini(&reply);
@@ -477,18 +487,23 @@ static bool take_ack(struct link *link, const struct client_reply *reply)
     return advanced;
 }
 
-static void rewind_to(struct link *link, int64_t expected_seq)
+/* False when it asks for what it has just been sent: then the next try waits. */
+static bool rewind_to(struct link *link, int64_t expected_seq)
 {
+    bool moved = true;
+
     (void)pthread_mutex_lock(&link->lock);
     if (expected_seq > spool_count(link->settings.spool) + 1) {
         link->state = LINK_REFUSED;
         (void)snprintf(link->detail, sizeof link->detail,
                        "it holds events that this agent never sent");
     } else {
+        moved = link->acked_seq != expected_seq - 1;
         link->acked_seq = expected_seq - 1;
     }
     (void)pthread_cond_broadcast(&link->changed);
     (void)pthread_mutex_unlock(&link->lock);
+    return moved;
 }
 
 /* One body, one try. True: the server answered (or refused for good); false: try again later. */
@@ -517,7 +532,7 @@ static bool send_once(struct link *link, const struct buf *body, struct client_r
     }
     switch (judge(link, reply, &problem)) {
     case VERDICT_DONE: return take_ack(link, reply);
-    case VERDICT_REWIND: rewind_to(link, problem.expected_seq); return true;
+    case VERDICT_REWIND: return rewind_to(link, problem.expected_seq);
     case VERDICT_OVER: return true;
     case VERDICT_AGAIN: break;
     }
@@ -578,8 +593,8 @@ static void beat_once(struct link *link, const char *phase, struct client_reply 
         const json_t *period = json_object_get(doc.root, "heartbeat_ms");
 
         (void)pthread_mutex_lock(&link->lock);
-        if (json_is_integer(period) && json_integer_value(period) >= HEARTBEAT_MIN_MS)
-            link->heartbeat_ms = json_integer_value(period);
+        if (json_is_integer(period))
+            link->heartbeat_ms = clamp_heartbeat(json_integer_value(period));
         if (json_is_true(json_object_get(doc.root, "cancel")))
             link->cancelled = true;
         (void)pthread_mutex_unlock(&link->lock);

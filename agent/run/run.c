@@ -138,6 +138,20 @@ static enum status read_token(const char *path, struct buf *token, struct error 
     return status;
 }
 
+/* A proxy's page or a portal's login is no answer of a daybreakd, whatever its status. A server that never was one
+ * is told at once, by the registration; later such a page is a trouble that passes. */
+static bool is_answer(const struct agent *agent)
+{
+    struct client_problem problem;
+
+    if (agent->reply.status >= 500 || agent->reply.status == 429)
+        return false;
+    if (agent->reply.status == 204 || !agent->state.has_identity)
+        return true;
+    client_read_problem(&agent->reply, &problem);
+    return problem.is_object;
+}
+
 /* One call, until the server answers with something that is not its own trouble. */
 static enum status call(struct agent *agent, const struct client_request *request,
                         struct error *err)
@@ -147,7 +161,7 @@ static enum status call(struct agent *agent, const struct client_request *reques
         const enum status status = client_send(agent->client, request, &agent->reply, &fault);
         char quoted[400];
 
-        if (status == ST_OK && agent->reply.status < 500 && agent->reply.status != 429)
+        if (status == ST_OK && is_answer(agent))
             return ST_OK;
         if (status == ST_CANCELLED || is_stopping(NULL))
             return error_set(err, ST_CANCELLED, "server", "stopped while waiting for the server");

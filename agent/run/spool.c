@@ -132,7 +132,9 @@ enum status spool_open(const char *path, struct spool **spool, int64_t *dropped_
         status = error_set(err, ST_IO, path, "cannot open %s: %s", path, strerrordesc_np(errno));
         goto done;
     }
-    status = scan(opened, &end, err);
+    status = files_sync_folder_of(path, err); /* records that are synced need a name that lasts */
+    if (status == ST_OK)
+        status = scan(opened, &end, err);
     if (status != ST_OK)
         goto done;
     size = lseek(opened->fd, 0, SEEK_END);
