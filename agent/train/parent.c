@@ -240,15 +240,16 @@ static enum status listen_to_child(struct parent *parent, struct error *err)
     }
 }
 
-/* Lets a child that said its last word end by itself; any other is killed. */
+/* Lets a child that said its last word end by itself, for a while; any other is killed. */
 static void end_child(struct parent *parent, char how[96], bool *clean)
 {
+    const int64_t until_ns = clock_mono_ns() + EOF_GRACE_MS * NS_PER_MS;
+    enum process_heard heard = PROCESS_NOTHING;
     struct process_line line;
 
-    if (parent->ended)
-        while (process_hear(parent->process, EOF_GRACE_MS, &line) == PROCESS_LINE)
-            ;
-    else
+    while (parent->ended && heard != PROCESS_EOF && clock_mono_ns() < until_ns)
+        heard = process_hear(parent->process, HEAR_MS, &line);
+    if (heard != PROCESS_EOF)
         process_kill(parent->process);
     process_end(parent->process, how, clean);
 }

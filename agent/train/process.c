@@ -15,6 +15,7 @@
 #include "common/clock.h"
 
 #define READ_BYTES       4096
+#define PIPE_FD_MIN      10 /* clear of 0 to 3, which the child's ends become */
 #define LINE_BYTES_MAX   65536
 #define WAITING_LINE_MAX 65536 /* then the reader waits, and with it the child */
 
@@ -36,17 +37,30 @@ struct process {
     struct heard_line *first, **last; /* guarded by lock */
     size_t waiting;                   /* guarded by lock */
     bool ended;                       /* guarded by lock: end of file, or a line too long */
+    bool over;                        /* guarded by lock: nobody hears any more */
     struct heard_line *current;       /* the one handed out */
 };
 
 static void *read_lines(void *argument);
 
-/* A pair whose ends are both closed on exec; the spawn actions open again what the child needs. */
+/* A pair whose ends are both closed on exec; the spawn actions open again what the child needs. Both lie above the
+ * numbers that those actions write, whatever was open before: else the one would close the other's source. */
 static enum status open_pipe(int ends[2], struct error *err)
 {
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    int low[2];
+    enum status status = ST_OK;
+
+    if (pipe2(low, O_CLOEXEC) != 0)
         return error_set(err, ST_IO, "child", "cannot make a pipe: %s", strerrordesc_np(errno));
-    return ST_OK;
+    for (int i = 0; i < 2 && status == ST_OK; i++) {
+        ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, PIPE_FD_MIN);
+        if (ends[i] < 0)
+            status =
+                error_set(err, ST_IO, "child", "cannot make a pipe: %s", strerrordesc_np(errno));
+    }
+    close(low[0]);
+    close(low[1]);
+    return status;
 }
 
 static void close_both(int ends[2])
@@ -75,9 +89,7 @@ static enum status spawn(const char **argv, int stdin_fd, int say_fd, pid_t *pid
         posix_spawn_file_actions_destroy(&actions);
         return error_set(err, ST_NO_MEMORY, "child", "no memory to start a process");
     }
-    /* Results of the child belong on the pipe alone: what it prints goes with the events to stderr.
-     * dup2 onto the same number would keep the close-on-exec flag; pipe ends are above 3 when 0 to 3
-     * are open, and posix_spawn clears the flag where they are not. */
+    /* Results of the child belong on the pipe alone: what it prints goes with the events to stderr. */
     code = posix_spawn_file_actions_adddup2(&actions, say_fd, PROCESS_SAY_FD);
     if (code == 0)
         code = posix_spawn_file_actions_adddup2(&actions, stdin_fd, STDIN_FILENO);
@@ -225,7 +237,7 @@ void process_end(struct process *process, char how[96], bool *clean)
         ;
     (void)kill(-process->pid, SIGKILL);
     (void)pthread_mutex_lock(&process->lock);
-    process->waiting = 0; /* lets a reader that waits for room go on to the end of file */
+    process->over = true; /* lets a reader that waits for room go on to the end of file */
     (void)pthread_cond_broadcast(&process->changed);
     (void)pthread_mutex_unlock(&process->lock);
     (void)pthread_join(process->reader, NULL);
@@ -267,7 +279,7 @@ static bool push_line(struct process *process, const char *text, size_t len, int
     line->len = len;
     memcpy(line->text, text, len);
     (void)pthread_mutex_lock(&process->lock);
-    while (process->waiting >= WAITING_LINE_MAX)
+    while (process->waiting >= WAITING_LINE_MAX && !process->over)
         (void)pthread_cond_wait(&process->changed, &process->lock);
     *process->last = line;
     process->last = &line->next;

@@ -277,9 +277,31 @@ def submits(tap):
                "a broken entry is refused with file, line, code, field and hint", refused.stdout + refused.stderr)
 
 
+def standard_files(tap):
+    """Whatever of 0, 1 and 2 is closed or full: nothing of it lands in our files, and results that are lost are said."""
+    with Server() as server:
+        env = dict(os.environ, DAYBREAK_TEST_WORKLOAD="1")
+        for closed in ((0,), (1,), (2,), (0, 1, 2)):
+            out = os.path.join(server.folder, "closed" + "".join(map(str, closed)))
+            words = " ".join(f"{fd}>&-" for fd in closed)
+            done = subprocess.run(["sh", "-c", f'exec "$@" {words}', "sh", AGENT, "train", "synthetic", "--task", TASK, "--seed", "3",
+                                   "--out", out], env=env, capture_output=True, text=True, timeout=WAIT_S, check=False)
+            with open(os.path.join(out, "events.ndjson"), encoding="utf-8") as events:
+                kinds = [json.loads(line)["kind"] if line.startswith("{") else line for line in events]
+            tap.ok(done.returncode == 0 and kinds[-1] == "run_end" and all(kind.isidentifier() for kind in kinds),
+                   f"train does not mind that {closed} is closed", f"{done.returncode} {kinds} {done.stderr}")
+        with open("/dev/full", "wb") as full:
+            for words in (["--help"], ["devices", "--help"], ["--version"]):
+                lost = subprocess.run([AGENT, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False)
+                tap.ok(lost.returncode != 0 and "cannot write" in lost.stderr, f"{words[0]} onto a full disk is no success", lost.stderr)
+        for command in ("run", "train", "data", "submit", "bench", "devices"):
+            said = subprocess.run([AGENT, command, "--version"], capture_output=True, text=True, timeout=WAIT_S, check=False)
+            tap.ok(said.returncode == 0 and re.match(r"daybreak-agent \S+ \(", said.stdout), f"{command} has --version", said.stderr)
+
+
 def main():
     tap = Tap()
-    for part in (whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, misuse, submits):
+    for part in (standard_files, whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, misuse, submits):
         part(tap)
     tap.done()
 
