@@ -29,6 +29,8 @@ static json_t *build_misc(const struct output *output, const struct parent_plan 
                      json_real((double)result->crossing_official_ns / (double)NS_PER_S)) != 0;
     if (!failed && output->holdout) /* trained without the fresh split: for people, never ranked */
         failed = json_object_set_new(run, "holdout", json_true()) != 0;
+    if (!failed && output->partial) /* so are its accuracies */
+        failed = json_object_set_new(run, "partial", json_true()) != 0;
     if (!failed && output->resumed) /* its times are not those of one run */
         failed = json_object_set_new(run, "resumed", json_true()) != 0;
     if (!failed && !result->whole)

@@ -225,6 +225,7 @@ static int run_training(struct training *training, const struct parent_plan *pla
         .instance = request->instance,
         .target_text = request->target != NULL ? request->target : plan->task->target_text,
         .holdout = request->holdout,
+        .partial = request->image_limit > 0,
         .resumed = request->resume != NULL,
     };
     struct parent_result result;

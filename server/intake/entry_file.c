@@ -43,6 +43,7 @@ static void judge_item_cost(struct judge *judge);
 static void judge_metric(struct judge *judge);
 static void judge_blacklist(struct judge *judge);
 static void judge_misc(struct judge *judge);
+static void judge_marks(struct judge *judge, const json_t *misc);
 static void judge_other_fields(struct judge *judge);
 static void judge_other_field(struct judge *judge, const char *key);
 static bool is_metric(const char *key);
@@ -418,6 +419,29 @@ static void judge_misc(struct judge *judge)
     if (!json_is_object(member.value))
         judge_add(judge, &member.place, "misc_not_object", "misc is %s, not an object",
                   type_name(member.value));
+    else if (judge->input->mode == INTAKE_NEW && judge->input->task->phase == TASK_TRAIN)
+        judge_marks(judge, member.value);
+}
+
+/* What our agent marks is never ranked: its times or its images are not those of the task (design.md, Programs). */
+static void judge_marks(struct judge *judge, const json_t *misc)
+{
+    static const char *const marks[] = {"resumed", "holdout", "partial"};
+
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        struct intake_place place = {.file = INTAKE_ENTRY, .line = 1, .field = "misc"};
+        const struct json_place *found;
+        char pointer[32];
+
+        if (!json_is_true(json_object_get(misc, marks[i])))
+            continue;
+        (void)snprintf(pointer, sizeof pointer, "/misc/%s", marks[i]);
+        found = json_doc_find(judge->doc, pointer);
+        if (found != NULL)
+            place.line = found->line;
+        place.pointer = judge_copy(judge, str_from_cstr(pointer));
+        judge_add(judge, &place, "run_not_ranked", "misc.%s is true", marks[i]);
+    }
 }
 
 /* What the format does not know is kept and shown; what looks like a slip is said. */

@@ -75,6 +75,7 @@ CASES = {
     "tsv_fields": ("cifar10-train", entry(), HEADER + "1 0.1 90\n2\t0.2\t94\n"),
     "not_a_number": ("cifar10-train", entry(), HEADER + "1\t0,1\t90\n2\t0.2\t94\n"),
     "hours_decrease": ("cifar10-train", entry(), HEADER + "1\t0.2\t90\n2\t0.1\t94\n"),
+    "run_not_ranked": ("cifar10-train", entry(misc={"holdout": True}), ROWS),
     "file_too_large": ("cifar10-train", entry() + " " * 65536, ROWS),
     "file_not_used": ("cifar10-inference", inference(), ROWS),
     "misc_not_object": ("cifar10-train", entry(misc="CUDA 8.0"), ROWS),

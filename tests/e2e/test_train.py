@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
-from daybreak import AGENT, Server, Tap, wait_until  # noqa: E402
+from daybreak import AGENT, DAYBREAKD, Server, Tap, wait_until  # noqa: E402
 import shutil  # noqa: E402
 import tempfile  # noqa: E402
 
@@ -143,6 +143,9 @@ def check_resume(tap, folder, first):
     tap.ok(read(rest, "model.safetensors") == read(first, "model.safetensors"), "to the same weights, bit by bit")
     entry = json.loads(read(rest, "cifar10-tiny_seed7.json"))
     tap.ok(entry["misc"].get("resumed") is True, "and its entry is marked", entry["misc"])
+    pair = [os.path.join(rest, f"cifar10-tiny_seed7.{ending}") for ending in ("json", "tsv")]
+    judged = subprocess.run([DAYBREAKD, "check", "--task", TASK, *pair], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    tap.ok(judged.returncode == 2 and "run_not_ranked" in judged.stdout, "and refused by the boards", judged.stdout)
 
 
 def check_misuse(tap, folder):
