@@ -72,7 +72,7 @@ if [ -z "$missing" ]; then
     echo "setup: everything for '$1' is installed"
     exit 0
 fi
-echo "setup: these Debian packages are missing and will be installed now:"
+echo "setup: these Debian packages are missing and will be installed now (a few minutes):"
 echo "$missing" | while read -r package reason; do printf '  %-22s %s\n' "$package" "$reason"; done
 sudo=
 if [ "$(id -u)" -ne 0 ]; then
