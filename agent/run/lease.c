@@ -20,12 +20,15 @@ static bool is_plain_name(const char *text)
 static void read_lease_text(struct json_reader *reader, const char *key, char out[LEASE_TEXT_BYTES])
 {
     struct str text = {0};
+    char pointer[16];
 
     if (!json_read_text(reader, key, true, LEASE_TEXT_BYTES - 1, &text))
         return;
     (void)snprintf(out, LEASE_TEXT_BYTES, "%.*s", STR_ARG(text));
+    (void)snprintf(pointer, sizeof pointer, "/%s", key);
     if (!is_plain_name(out))
-        (void)error_set(reader->err, ST_INVALID, key, "the lease's %s is not a plain name", key);
+        (void)error_set(reader->err, ST_INVALID, pointer, "the lease's %s is not a plain name",
+                        key);
 }
 
 enum status lease_parse(struct str text, struct lease *lease, struct error *err)

@@ -16,8 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             __builtin_trap();
         return 0;
     }
-    if (lease.attempt[0] == '\0' || strpbrk(lease.attempt, "/.\\ ") != NULL || lease.job < 1 ||
-        lease.run < 1 || lease.lease_ms < 1 || lease.heartbeat_ms < 1 || lease.event_bytes < 1 ||
+    if (lease.attempt[0] == '\0' || lease.attempt[0] == '.' ||
+        strpbrk(lease.attempt, "/\\ ") != NULL || lease.job < 1 || lease.run < 1 ||
+        lease.lease_ms < 1 || lease.heartbeat_ms < 1 || lease.event_bytes < 1 ||
         lease.events_bytes < 1)
         __builtin_trap();
     return 0;

@@ -53,6 +53,22 @@ static void lease_parse_refuses_names_that_are_no_folder(void **state)
     }
 }
 
+/* They go into log lines as they are. */
+static void lease_parse_refuses_words_that_could_forge_a_log_line(void **state)
+{
+    static const char text[] =
+        "{\"job\":7,\"run\":8,\"lease_ms\":60000,\"heartbeat_ms\":10000,\"task_version\":1,"
+        "\"resume_seq\":0,\"task\":\"x\\nlevel=error\",\"workload\":\"cifar10\","
+        "\"recipe\":\"cifar10-train\",\"attempt\":\"a\"," LIMITS;
+    struct lease lease;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(parse(text, &lease, &err), ST_INVALID);
+    assert_string_equal(err.field, "/task");
+    assert_int_equal(parse(HEAD "\"attempt\":\"v0.5_a\"," LIMITS, &lease, &err), ST_OK);
+}
+
 static void lease_parse_names_what_is_missing_or_too_large(void **state)
 {
     struct lease lease;
@@ -75,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lease_parse_reads_every_field),
         cmocka_unit_test(lease_parse_refuses_names_that_are_no_folder),
+        cmocka_unit_test(lease_parse_refuses_words_that_could_forge_a_log_line),
         cmocka_unit_test(lease_parse_names_what_is_missing_or_too_large),
     };
 
