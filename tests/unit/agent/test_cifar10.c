@@ -229,6 +229,8 @@ static void fetching_refuses_what_is_not_official(void **state)
     bool fetched = true;
 
     assert_int_equal(files_make_temporary(P_tmpdir "/daybreak-fetch-", dir, NULL), ST_OK);
+    assert_int_equal(files_join(path, dir, ".fetch-killed/tree", NULL), ST_OK);
+    assert_int_equal(files_make_folder(path, 0755, NULL), ST_OK); /* of a fetch that was killed */
     assert_int_not_equal(cifar10_fetch(&from_wrong, &fetched, NULL), ST_OK);
     assert_false(fetched);
     assert_int_not_equal(cifar10_fetch(&from_nowhere, &fetched, NULL), ST_OK);
