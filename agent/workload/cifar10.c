@@ -14,7 +14,7 @@
 #include "common/crypto.h"
 #include "common/log.h"
 
-#define META_COUNT      6
+#define META_COUNT      7
 #define META_TEXT_BYTES 32
 
 static enum status cifar10_open(const struct workload_options *options, void **state,
@@ -170,13 +170,15 @@ static enum status cifar10_evaluate(void *state, const struct workload_control *
 static enum status cifar10_save(void *state, const char *path, struct error *err)
 {
     struct cifar10_state *s = state;
-    char step[META_TEXT_BYTES], seed[META_TEXT_BYTES];
+    char step[META_TEXT_BYTES], seed[META_TEXT_BYTES], images[META_TEXT_BYTES];
     const struct safetensors_meta metas[META_COUNT] = {
         {"workload", "cifar10"}, {"recipe", s->recipe->name}, {"step", step},
-        {"seed", seed},          {"build", build_id()},       {"data_sha256", s->data_digest}};
+        {"seed", seed},          {"build", build_id()},       {"data_sha256", s->data_digest},
+        {"train_images", images}};
 
     (void)snprintf(step, sizeof step, "%lld", (long long)s->step);
     (void)snprintf(seed, sizeof seed, "%lu", (unsigned long)s->seed);
+    (void)snprintf(images, sizeof images, "%lld", (long long)s->shape.train_count);
     return checkpoint_write(s->store, path, metas, META_COUNT, err);
 }
 
@@ -477,13 +479,15 @@ static void fill_progress(const struct cifar10_state *s, struct workload_progres
 static enum status check_metas(const struct cifar10_state *s, const struct safetensors *file,
                                const char *path, struct error *err)
 {
-    char seed[META_TEXT_BYTES];
+    char seed[META_TEXT_BYTES], images[META_TEXT_BYTES];
     const struct safetensors_meta want[] = {{"workload", "cifar10"},
                                             {"recipe", s->recipe->name},
                                             {"seed", seed},
-                                            {"data_sha256", s->data_digest}};
+                                            {"data_sha256", s->data_digest},
+                                            {"train_images", images}}; /* epochs hang on it */
 
     (void)snprintf(seed, sizeof seed, "%lu", (unsigned long)s->seed);
+    (void)snprintf(images, sizeof images, "%lld", (long long)s->shape.train_count);
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         const char *have = safetensors_find_meta(file, want[i].key);
 

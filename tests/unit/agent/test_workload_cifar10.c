@@ -346,6 +346,7 @@ static void a_resumed_run_ends_with_the_same_bits(void **state)
 static void a_foreign_checkpoint_is_refused(void **state)
 {
     const struct workload_options options = tiny_options(1);
+    struct workload_options fewer = options;
     const float number = 1.0f;
     const struct safetensors_tensor tensor = {
         .name = "x", .dtype = SAFETENSORS_F32, .data = &number, .bytes = sizeof number};
@@ -368,6 +369,13 @@ static void a_foreign_checkpoint_is_refused(void **state)
     memset(&err, 0, sizeof err);
     assert_int_equal(workload_cifar10_tiny.resume(tiny, path_of("none"), &progress, &err),
                      ST_NOT_FOUND);
+    workload_cifar10_tiny.close(tiny);
+    fewer.image_limit = 100; /* other epochs, another schedule */
+    tiny = open_tiny(&fewer, 7);
+    memset(&err, 0, sizeof err);
+    assert_int_equal(workload_cifar10_tiny.resume(tiny, path_of("a.safetensors"), &progress, &err),
+                     ST_INVALID);
+    assert_string_equal(err.field, "train_images");
     workload_cifar10_tiny.close(tiny);
 }
 
