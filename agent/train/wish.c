@@ -23,6 +23,8 @@ void wish_install(void)
     (void)sigaction(SIGINT, &action, NULL);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
+    (void)sigaction(SIGXFSZ, &action,
+                    NULL); /* a limit on file sizes is an error of write(), with words */
 }
 
 enum parent_wish wish_of_signals(void)

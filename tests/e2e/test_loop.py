@@ -294,6 +294,11 @@ def standard_files(tap):
             for words in (["--help"], ["devices", "--help"], ["--version"]):
                 lost = subprocess.run([AGENT, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False)
                 tap.ok(lost.returncode != 0 and "cannot write" in lost.stderr, f"{words[0]} onto a full disk is no success", lost.stderr)
+        small = subprocess.run(["sh", "-c", 'ulimit -f 4; exec "$@"', "sh", AGENT, "train", "synthetic", "--task", TASK, "--seed", "3",
+                                "--out", os.path.join(server.folder, "small")], env=dict(env, DAYBREAK_SYNTHETIC_EPOCHS="500"),
+                               capture_output=True, text=True, timeout=WAIT_S, check=False)
+        tap.ok(small.returncode == 4 and "too large" in small.stderr, "a file that may not grow is an error in words",
+               f"{small.returncode} {small.stderr[-500:]}")
         for command in ("run", "train", "data", "submit", "bench", "devices"):
             said = subprocess.run([AGENT, command, "--version"], capture_output=True, text=True, timeout=WAIT_S, check=False)
             tap.ok(said.returncode == 0 and re.match(r"daybreak-agent \S+ \(", said.stdout), f"{command} has --version", said.stderr)
