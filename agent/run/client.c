@@ -20,6 +20,7 @@
 struct client {
     CURL *curl;
     char server[URL_BYTES_MAX]; /* without a slash at the end */
+    char shown[URL_BYTES_MAX];  /* the same without name and password, for words */
     char fault[CURL_ERROR_SIZE];
 };
 
@@ -28,6 +29,19 @@ enum status client_library_init(struct error *err)
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return error_set(err, ST_INTERNAL, "curl", "the network library does not start");
     return ST_OK;
+}
+
+/* http://name:password@host/x is shown as http://host/x: errors and logs are read by others. */
+static void hide_password(const char *url, char *shown, size_t bytes)
+{
+    const char *slashes = strstr(url, "://"), *host = slashes != NULL ? slashes + 3 : url;
+    const size_t authority = strcspn(host, "/?#");
+    size_t secret = 0;
+
+    for (size_t i = 0; i < authority; i++)
+        if (host[i] == '@')
+            secret = i + 1;
+    (void)snprintf(shown, bytes, "%.*s%s", (int)(host - url), url, host + secret);
 }
 
 enum status client_create(const char *server, struct client **client, struct error *err)
@@ -51,6 +65,7 @@ enum status client_create(const char *server, struct client **client, struct err
         return error_set(err, ST_NO_MEMORY, "client", "no memory for a network client");
     }
     memcpy(created->server, server, len);
+    hide_password(created->server, created->shown, sizeof created->shown);
     *client = created;
     return ST_OK;
 }
@@ -187,11 +202,11 @@ static enum status fill_fault(const struct client *client, CURLcode code, struct
     case CURLE_ABORTED_BY_CALLBACK:
         return error_set(err, ST_CANCELLED, "server", "the call was given up");
     case CURLE_OPERATION_TIMEDOUT:
-        return error_set(err, ST_TIMEOUT, "server", "%s does not answer: %s", client->server, what);
+        return error_set(err, ST_TIMEOUT, "server", "%s does not answer: %s", client->shown, what);
     case CURLE_OUT_OF_MEMORY: return error_set(err, ST_NO_MEMORY, "server", "no memory for a call");
     case CURLE_WRITE_ERROR:
-        return error_set(err, ST_LIMIT, "server", "the answer of %s is too large", client->server);
-    default: return error_set(err, ST_IO, "server", "cannot reach %s: %s", client->server, what);
+        return error_set(err, ST_LIMIT, "server", "the answer of %s is too large", client->shown);
+    default: return error_set(err, ST_IO, "server", "cannot reach %s: %s", client->shown, what);
     }
 }
 
@@ -301,12 +316,13 @@ static CURLcode set_download(CURL *curl, FILE *file)
 
 enum status client_download(const char *url, const char *path, struct error *err)
 {
-    char fault[CURL_ERROR_SIZE] = "";
+    char fault[CURL_ERROR_SIZE] = "", shown[URL_BYTES_MAX];
     CURL *curl = curl_easy_init();
     FILE *file = fopen(path, "wbe");
     enum status status = ST_OK;
     CURLcode code = CURLE_OUT_OF_MEMORY;
 
+    hide_password(url, shown, sizeof shown);
     if (file == NULL) {
         status = error_set(err, ST_IO, path, "cannot create %s: %s", path, strerrordesc_np(errno));
         goto done;
@@ -318,7 +334,7 @@ enum status client_download(const char *url, const char *path, struct error *err
     if (code == CURLE_OK)
         code = curl_easy_perform(curl);
     if (code != CURLE_OK)
-        status = error_set(err, ST_IO, "url", "cannot get %s: %s", url,
+        status = error_set(err, ST_IO, "url", "cannot get %s: %s", shown,
                            fault[0] != '\0' ? fault : curl_easy_strerror(code));
 done:
     if (file != NULL && fclose(file) != 0 && status == ST_OK)

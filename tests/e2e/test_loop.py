@@ -239,6 +239,10 @@ def misuse(tap):
                second.stderr)
         good.process.send_signal(signal.SIGINT)
         good.wait()
+        secret = subprocess.run([AGENT, "submit", "--server", "http://name:hidden@127.0.0.1:9", "--token-file", good.token_file, "--task",
+                                 TASK, good.token_file], env=good.env, capture_output=True, text=True, timeout=WAIT_S, check=False)
+        tap.ok(secret.returncode == 4 and "http://127.0.0.1:9" in secret.stderr and "hidden" not in secret.stderr,
+               "a password in the address is in no message", secret.stderr)
         for words in (["run"], ["run", "--server", "ftp://x"], ["run", "--server", server.url, "--device", "abacus"]):
             bad = subprocess.run([AGENT, *words], env=good.env, capture_output=True, text=True, timeout=WAIT_S, check=False)
             tap.ok(bad.returncode == 3 and bad.stderr.strip(), f"wrong usage is 3: {' '.join(words[-2:])}", bad.stderr)
