@@ -3,12 +3,17 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/decimal.h"
 
 __extension__ typedef __int128 i128;
 
 static void append_member(struct buf *out, const char *key, const char *text);
+static size_t at_sign_bytes(struct str text, size_t at);
+static bool is_unicode_escape(struct str text, size_t at);
+static bool is_local_char(char c);
+static size_t domain_bytes(struct str text);
 static enum status append_misc(struct buf *out, const json_t *misc, struct error *err);
 
 /* Name, type, known to train and inference, required by train and inference, help. */
@@ -91,6 +96,75 @@ enum status entry_append_tsv(struct buf *out, const struct task *task,
         buf_appendf(out, "%.15g\t%s\t%s\n", epoch->epoch, hours, metric);
     }
     return buf_check(out, err);
+}
+
+void entry_append_without_addresses(struct buf *out, struct str text)
+{
+    size_t kept = 0; /* up to here it is in *out */
+
+    for (size_t at = 0; at < text.len; at++) {
+        const size_t sign = at_sign_bytes(text, at);
+        size_t start = at, domain;
+
+        if (sign == 0)
+            continue;
+        while (start > kept && is_local_char(text.data[start - 1]))
+            start--;
+        domain = domain_bytes(str_slice(text, at + sign, text.len));
+        if (start == at || domain == 0) {
+            at += sign - 1;
+            continue;
+        }
+        buf_append(out, str_slice(text, kept, start));
+        buf_append_cstr(out, "(redacted)");
+        kept = at + sign + domain;
+        at = kept - 1;
+    }
+    buf_append(out, str_slice(text, kept, text.len));
+}
+
+static size_t at_sign_bytes(struct str text, size_t at)
+{
+    if (text.data[at] == '@')
+        return 1;
+    return is_unicode_escape(text, at) && memcmp(text.data + at + 2, "0040", 4) == 0 ? 6 : 0;
+}
+
+static bool is_unicode_escape(struct str text, size_t at)
+{
+    unsigned char code[2];
+
+    return text.len - at >= 6 && text.data[at] == '\\' && text.data[at + 1] == 'u' &&
+           str_parse_hex(str_slice(text, at + 2, at + 6), code, sizeof code);
+}
+
+/* The backslash, so that no escape is cut in two: all but \" and \/ end in one of these. */
+static bool is_local_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("!#$%&'*+-=?^_`{|}~.\\", c) != NULL);
+}
+
+/* 0: what follows the sign is no domain, such as the version in "package@1.2.3". A point behind it is not its. */
+static size_t domain_bytes(struct str text)
+{
+    size_t length = 0, end = 0, letters = 0; /* of the label; an escape counts as one */
+    bool point = false;
+
+    while (length < text.len) {
+        const char c = text.data[length];
+        const bool escape = is_unicode_escape(text, length);
+        const bool letter = escape || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+        if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '.')
+            break;
+        point = point || (c == '.' && length > 0);
+        letters = c == '.' ? 0 : letters + (letter ? 1 : 0);
+        length += escape ? 6 : 1;
+        if (point && letters >= 2)
+            end = length;
+    }
+    return end;
 }
 
 static void append_member(struct buf *out, const char *key, const char *text)

@@ -54,4 +54,8 @@ enum status entry_append_json(struct buf *out, const struct entry *entry, struct
 enum status entry_append_tsv(struct buf *out, const struct task *task,
                              const struct entry_epoch *epochs, size_t count, struct error *err);
 
+/* Appends a text, or JSON as it was written, with "(redacted)" in place of whatever looks like an e-mail address
+ * (RFC 5322's dot-atom, a domain with a point; "@" and letters may be JSON escapes). Valid JSON stays valid. */
+void entry_append_without_addresses(struct buf *out, struct str text);
+
 #endif

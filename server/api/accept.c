@@ -10,6 +10,7 @@ static enum status fill_epochs(const struct task *task, const struct intake_reco
                                struct arena *arena, struct new_entry *entry, struct error *err);
 static const char *write_extras(const struct task *task, const struct intake_row *row,
                                 struct arena *arena);
+static const char *without_addresses(struct arena *arena, const char *text, bool *lost);
 static struct opt_i64 optional(bool has, int64_t value);
 
 enum status accept_check_name(struct str name, struct error *err)
@@ -35,6 +36,7 @@ enum status accept_fill_entry(const struct task *task, struct str name,
                               struct new_entry *entry, struct error *err)
 {
     const bool train = task->phase == TASK_TRAIN;
+    bool lost = false;
     enum status status = accept_check_name(name, err);
 
     if (status != ST_OK)
@@ -44,10 +46,10 @@ enum status accept_fill_entry(const struct task *task, struct str name,
     *entry = (struct new_entry){
         .task = task,
         .name = name,
-        .model = record->model,
-        .author = record->author,
-        .hardware = record->hardware,
-        .framework = record->framework,
+        .model = without_addresses(arena, record->model, &lost),
+        .author = without_addresses(arena, record->author, &lost),
+        .hardware = without_addresses(arena, record->hardware, &lost),
+        .framework = without_addresses(arena, record->framework, &lost),
         .code_url = record->code_url,
         .claimed_date = record->date_text,
         .cost_per_hour_text = record->cost_per_hour_text,
@@ -59,9 +61,11 @@ enum status accept_fill_entry(const struct task *task, struct str name,
         .tta_hours_text = record->tta_hours_text,
         .latency_ms_text = record->latency_text,
         .inference_cost_text = train ? NULL : record->cost_text,
-        .misc_json = record->misc_json,
-        .extra_json = record->extra_json,
+        .misc_json = without_addresses(arena, record->misc_json, &lost),
+        .extra_json = without_addresses(arena, record->extra_json, &lost),
     };
+    if (lost)
+        return error_set(err, ST_NO_MEMORY, NULL, "out of memory for an entry");
     if (facets != NULL) {
         entry->device_kind = facets->device_kind;
         entry->device_model = facets->device_model;
@@ -120,6 +124,23 @@ static const char *write_extras(const struct task *task, const struct intake_row
     if (!out.failed)
         copy = arena_copy(arena, buf_str(&out));
     buf_fini(&out);
+    return copy;
+}
+
+/* Whatever is shown comes from here: an address stays in the file that was sent (web.md, Rules). */
+static const char *without_addresses(struct arena *arena, const char *text, bool *lost)
+{
+    const char *copy = NULL;
+    struct buf out;
+
+    if (text == NULL)
+        return NULL;
+    buf_init(&out, 4 * ENTRY_FILE_BYTES_MAX);
+    entry_append_without_addresses(&out, str_from_cstr(text));
+    if (!out.failed)
+        copy = arena_copy(arena, buf_str(&out));
+    buf_fini(&out);
+    *lost = *lost || copy == NULL;
     return copy;
 }
 

@@ -2,18 +2,23 @@
 #include <inttypes.h>
 
 #include "common/clock.h"
+#include "common/entry.h"
 #include "common/json.h"
 #include "server/api/api.h"
 #include "server/api/board_load.h"
 #include "server/api/submission_write.h"
 #include "server/app.h"
+#include "server/http/query.h"
 
-#define REDACTED "\"(redacted)\""
+#define REDACTED       "\"(redacted)\""
+#define LINK_BYTES_MAX 1000 /* what fits a header of ours */
 
 static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
                                struct error *err);
-static void write_list(struct response *response, const struct submission_record *rows,
-                       size_t count, int64_t limit);
+static void add_next_link(struct response *response, const struct submission_filter *filter,
+                          int64_t cursor);
+static void write_list(struct response *response, const struct submission_filter *filter,
+                       const struct submission_record *rows, size_t count);
 static void write_csv(struct response *response, const struct submission_record *rows,
                       size_t count);
 static enum status read_one(struct request *request, struct store_reader *reader,
@@ -35,7 +40,7 @@ void handle_list_submissions(struct request *request, struct response *response)
     struct store_reader *reader;
     struct error err = {0};
     size_t count;
-    bool csv;
+    bool csv = false;
     enum status status = read_filter(request, &filter, &csv, &err);
 
     if (status != ST_OK) {
@@ -54,7 +59,7 @@ void handle_list_submissions(struct request *request, struct response *response)
     else if (csv)
         write_csv(response, rows, count > (size_t)filter.limit ? (size_t)filter.limit : count);
     else
-        write_list(response, rows, count, filter.limit);
+        write_list(response, &filter, rows, count);
 }
 
 void handle_get_submission(struct request *request, struct response *response)
@@ -124,23 +129,48 @@ static enum status read_filter(struct request *request, struct submission_filter
     (void)query_read_text(&request->query, "task", &filter->task);
     (void)query_read_text(&request->query, "state", &filter->state);
     (void)query_read_text(&request->query, "author", &filter->author);
-    *csv = query_read_text(&request->query, "format", &format)
-               ? str_eq(format, STR("csv"))
-               : request_prefers(request, "text/csv");
+    if (!query_read_text(&request->query, "format", &format))
+        *csv = request_prefers(request, "text/csv");
+    else if (str_eq(format, STR("csv")) || str_eq(format, STR("json")))
+        *csv = str_eq(format, STR("csv"));
+    else
+        return error_set_code(err, ST_INVALID, "bad_parameter", "format", NULL,
+                              "format is json or csv");
     return query_finish(&request->query, err);
 }
 
-static void write_list(struct response *response, const struct submission_record *rows,
-                       size_t count, int64_t limit)
+/* The next page of the same question. One too long for a header goes without: next_cursor is in the body. */
+static void add_next_link(struct response *response, const struct submission_filter *filter,
+                          int64_t cursor)
 {
-    const bool more = count > (size_t)limit;
-    const size_t shown = more ? (size_t)limit : count;
+    const struct {
+        const char *name;
+        struct str value;
+    } parameters[] = {{"task", filter->task}, {"state", filter->state}, {"author", filter->author}};
+    struct buf link;
+
+    buf_init(&link, LINK_BYTES_MAX);
+    buf_appendf(&link, "</v1/submissions?limit=%d&cursor=%" PRId64, filter->limit, cursor);
+    for (size_t i = 0; i < ARRAY_LEN(parameters); i++)
+        if (parameters[i].value.len > 0) {
+            buf_appendf(&link, "&%s=", parameters[i].name);
+            percent_append(&link, parameters[i].value);
+        }
+    buf_append_cstr(&link, ">; rel=\"next\"");
+    if (!link.failed)
+        response_add_header(response, "Link", "%.*s", STR_ARG(buf_str(&link)));
+    buf_fini(&link);
+}
+
+static void write_list(struct response *response, const struct submission_filter *filter,
+                       const struct submission_record *rows, size_t count)
+{
+    const bool more = count > (size_t)filter->limit;
+    const size_t shown = more ? (size_t)filter->limit : count;
     struct json_out out;
 
     if (more)
-        response_add_header(response, "Link",
-                            "</v1/submissions?limit=%" PRId64 "&cursor=%" PRId64 ">; rel=\"next\"",
-                            limit, rows[shown - 1].id);
+        add_next_link(response, filter, rows[shown - 1].id);
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "items", '[');
@@ -288,6 +318,7 @@ static enum status redact(struct str bytes, struct arena *arena, struct buf *out
     struct error fault = {0};
     struct str address = {0};
     struct json_doc doc;
+    struct buf plain;
     const char *text;
 
     if (json_doc_parse(bytes, arena, &doc, &fault) != ST_OK)
@@ -296,17 +327,21 @@ static enum status redact(struct str bytes, struct arena *arena, struct buf *out
     text = json_string_value(json_object_get(doc.root, "authorEmail"));
     if (text != NULL && strlen(text) > 3)
         address = str_from_cstr(text);
+    buf_init(&plain, RESPONSE_BODY_BYTES_MAX);
     if (place == NULL) {
-        buf_append(out, bytes);
+        buf_append(&plain, bytes);
     } else {
         const size_t from = (size_t)(place->raw.data - bytes.data);
 
-        append_without(out, str_slice(bytes, 0, from), address);
-        buf_append_cstr(out, REDACTED);
-        append_without(out, str_slice(bytes, from + place->raw.len, bytes.len), address);
+        append_without(&plain, str_slice(bytes, 0, from), address);
+        buf_append_cstr(&plain, REDACTED);
+        append_without(&plain, str_slice(bytes, from + place->raw.len, bytes.len), address);
     }
+    if (buf_check(&plain, err) == ST_OK) /* one of several addresses, or another's */
+        entry_append_without_addresses(out, buf_str(&plain));
+    buf_fini(&plain);
     json_doc_fini(&doc);
-    return buf_check(out, err);
+    return err->status != ST_OK ? err->status : buf_check(out, err);
 }
 
 static void append_without(struct buf *out, struct str text, struct str address)
