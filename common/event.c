@@ -60,9 +60,9 @@ static void read_eval(struct json_reader *reader, struct event *event)
     event->views = 1;
     (void)json_read_i64(reader, "views", false, 1, 1000, &event->views);
     event->has_official =
-        json_read_i64(reader, "official_ns", false, 0, INT64_MAX, &event->official_ns);
+        json_read_i64(reader, "official_ns", false, 0, EVENT_ELAPSED_NS_MAX, &event->official_ns);
     if (event->has_official)
-        (void)json_read_i64(reader, "wall_ns", true, 0, INT64_MAX, &event->wall_ns);
+        (void)json_read_i64(reader, "wall_ns", true, 0, EVENT_ELAPSED_NS_MAX, &event->wall_ns);
     if (event->has_count != has_total)
         (void)error_set_code(reader->err, ST_INVALID, "missing_member",
                              event->has_count ? "/total" : "/correct", NULL,
@@ -71,8 +71,9 @@ static void read_eval(struct json_reader *reader, struct event *event)
 
 static enum status check_eval(const struct event *event, struct error *err)
 {
-    if (!(event->epoch >= 0.0))
-        return error_set_code(err, ST_INVALID, "out_of_range", "/epoch", NULL, "epoch is below 0");
+    if (!(event->epoch >= 0.0 && event->epoch <= EVENT_EPOCH_MAX))
+        return error_set_code(err, ST_INVALID, "out_of_range", "/epoch", NULL,
+                              "epoch is not between 0 and %.0f", EVENT_EPOCH_MAX);
     if (event->has_count == event->has_value)
         return error_set_code(err, ST_INVALID, "missing_member", "/correct", NULL,
                               "an eval has either correct and total, or value");

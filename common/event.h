@@ -12,6 +12,9 @@
 #include "common/str.h"
 
 #define EVENT_LINE_BYTES_MAX 4096
+/* As for uploaded files: a million epochs, a century. */
+#define EVENT_EPOCH_MAX      1e6
+#define EVENT_ELAPSED_NS_MAX (INT64_C(876000) * 3600 * 1000000000)
 
 /* X(name): phase names: setup, train, evaluate, checkpoint. */
 enum event_kind {

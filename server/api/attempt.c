@@ -237,7 +237,7 @@ static enum status find_place(struct request *request, const struct finish *args
     struct board board;
     enum status status;
 
-    if (reader == NULL || !args->entry_ended || !args->tta_ns.has)
+    if (reader == NULL || !args->tta_ns.has) /* of a repeat, too: it is answered alike */
         return err->status;
     arena_init(&arena, BOARD_ARENA_BYTES);
     status = store_get_entry(reader, &arena, args->entry_id, &entry, err);

@@ -204,6 +204,10 @@ static enum status check_eval(const struct append *append, const struct event *e
         return error_set(
             err, ST_INVALID, "/official_ns",
             "an evaluation has official_ns and wall_ns, the first not above the other");
+    if (event->official_ns < measure_official_ns(event->wall_ns, event->wall_ns))
+        return error_set_code(
+            err, ST_INVALID, "out_of_range", "/official_ns", NULL,
+            "official_ns is below two thirds of wall_ns: no more may be left out");
     if (task->validation_size > 0 && (!event->has_count || event->total != task->validation_size))
         return error_set(err, ST_INVALID, "/total",
                          "this task counts correct among all %" PRId64 " of its validation set",
@@ -240,6 +244,9 @@ static enum status cross(struct append *append, const struct event *event, const
     struct query_run run = query_begin(append->db, STMT_CROSS_RUN, NULL);
     enum status status;
 
+    if (event->official_ns == 0) /* an upload with such a time is refused, too */
+        return error_set_code(err, ST_INVALID, "out_of_range", "/official_ns", NULL,
+                              "the target cannot be reached at time 0");
     append->attempt.tta_ns = (struct opt_i64){true, event->official_ns};
     query_bind_i64(&run, append->attempt.run_id);
     query_bind_i64(&run, event->official_ns);

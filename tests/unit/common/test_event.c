@@ -139,10 +139,15 @@ static void faults_are_refused_with_their_pointer(void **state)
         {EVAL "\"epoch\":1,\"correct\":0,\"total\":0}", "/total"},
         {EVAL "\"epoch\":1,\"correct\":1,\"total\":5,\"value\":1}", "/correct"},
         {EVAL "\"epoch\":-1,\"correct\":1,\"total\":5}", "/epoch"},
+        {EVAL "\"epoch\":1000001,\"correct\":1,\"total\":5}", "/epoch"},
+        {EVAL "\"epoch\":1e300,\"correct\":1,\"total\":5}", "/epoch"},
         {EVAL "\"correct\":1,\"total\":5}", "/epoch"},
         {EVAL "\"epoch\":1,\"correct\":1,\"total\":5,\"views\":0}", "/views"},
         {EVAL "\"epoch\":1,\"correct\":1,\"total\":5,\"official_ns\":2}", "/wall_ns"},
         {EVAL "\"epoch\":1,\"correct\":1,\"total\":5,\"official_ns\":3,\"wall_ns\":2}",
+         "/official_ns"},
+        {EVAL "\"epoch\":1,\"correct\":1,\"total\":5,\"official_ns\":3153600000000000001,"
+              "\"wall_ns\":3153600000000000001}",
          "/official_ns"},
     };
 
