@@ -19,6 +19,7 @@
 
 #define ADDRESS_BYTES_MAX 4096
 #define COOKIE_S          31536000
+#define BACK_BYTES_MAX    1000 /* what fits a header of ours: a longer address leads home */
 #define BOARDS_PER_TASK   2
 
 /* What one page's handler works with. The arena is the page's own: boards of 10,000 entries are larger than a
@@ -92,7 +93,8 @@ static void handle_theme(struct request *request, struct response *response)
     (void)query_read_text(&request->query, "to", &to);
     (void)query_read_text(&request->query, "back", &back);
     theme = layout_theme_parse(to);
-    location = is_local(back) ? arena_copy(request->arena, back) : "/";
+    location =
+        is_local(back) && back.len <= BACK_BYTES_MAX ? arena_copy(request->arena, back) : "/";
     response_add_header(response, "Set-Cookie",
                         "theme=%s; Path=/; Max-Age=%d; SameSite=Lax; HttpOnly",
                         layout_theme_name(theme), theme == THEME_SYSTEM ? 0 : COOKIE_S);
