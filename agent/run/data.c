@@ -27,15 +27,13 @@ static enum status fetch_cifar10(const char *dir, const char *from, bool *fetche
 
 static const struct data_set data_sets[] = {{"cifar10", fetch_cifar10, cifar10_verify}};
 
-static enum status find_data_set(const char *name, const struct data_set **set, struct error *err)
+/* NULL: there is none of that name. */
+static const struct data_set *find_data_set(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(data_sets); i++)
-        if (strcmp(data_sets[i].name, name) == 0) {
-            *set = &data_sets[i];
-            return ST_OK;
-        }
-    return error_set(err, ST_USAGE, "DATASET", "there is no data set \"%s\"; known is cifar10",
-                     name);
+        if (strcmp(data_sets[i].name, name) == 0)
+            return &data_sets[i];
+    return NULL;
 }
 
 static enum status fetch(const struct data_set *set, const char *dir, const char *from,
@@ -64,12 +62,14 @@ static enum status verify(const struct data_set *set, const char *dir, struct er
 
 static enum status dispatch(const char *verb, const char *name, const char *from, struct error *err)
 {
-    const struct data_set *set = NULL;
+    const struct data_set *set = find_data_set(name);
     char dir[FILES_PATH_BYTES_MAX];
-    enum status status = find_data_set(name, &set, err);
+    enum status status;
 
-    if (status == ST_OK)
-        status = files_cache_path(dir, name, err);
+    if (set == NULL)
+        return error_set(err, ST_USAGE, "DATASET", "there is no data set \"%s\"; known is cifar10",
+                         name);
+    status = files_cache_path(dir, name, err);
     if (status != ST_OK)
         return status;
     if (strcmp(verb, "fetch") == 0)

@@ -184,6 +184,7 @@ static int submit(struct request *request)
         (void)fprintf(stderr, "%s\n", err.detail);
         code = status_exit_code(status);
     }
+    request->progress = NULL; /* its text goes with this function */
     client_reply_fini(&reply);
     client_destroy(client);
     buf_fini(&progress);
