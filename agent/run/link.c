@@ -44,6 +44,8 @@ struct link {
     char detail[DETAIL_BYTES]; /* why refused */
     char phase[16];
     int64_t heartbeat_ms;
+    bool
+        last_word; /* a call that ends the attempt is under way: only its own answer says how it stands */
     int64_t acked_seq;
     int64_t alone_seq[2]; /* run_start and the crossing; 0: none */
     bool has_seed;
@@ -84,6 +86,16 @@ static bool is_closing(struct link *link)
     closing = link->closing || link->state != LINK_UP;
     (void)pthread_mutex_unlock(&link->lock);
     return closing;
+}
+
+static bool has_last_word(struct link *link)
+{
+    bool last_word;
+
+    (void)pthread_mutex_lock(&link->lock);
+    last_word = link->last_word;
+    (void)pthread_mutex_unlock(&link->lock);
+    return last_word;
 }
 
 static bool should_give_up(void *context)
@@ -374,6 +386,9 @@ enum status link_post(struct link *link, const char *verb, struct str body, stru
     enum status status = ST_OK;
 
     format_path(link, verb, path);
+    (void)pthread_mutex_lock(&link->lock);
+    link->last_word = true; /* for good: what is posted ends the attempt */
+    (void)pthread_mutex_unlock(&link->lock);
     for (int tries = 0;; tries++) {
         struct client_problem problem = {0};
         struct error fault = {0};
@@ -585,7 +600,9 @@ static void beat_once(struct link *link, const char *phase, struct client_reply 
     format_path(link, "heartbeat", path);
     (void)snprintf(body, sizeof body, "{\"phase\":\"%s\"}", phase);
     sent.body.len = strlen(body);
-    if (client_send(link->heartbeat_client, &sent, reply, NULL) != ST_OK ||
+    /* A beat that the server takes behind our finish or release is told that the attempt is over: true, and
+     * no news. Were it heeded, it would break off the call that is being answered. */
+    if (client_send(link->heartbeat_client, &sent, reply, NULL) != ST_OK || has_last_word(link) ||
         judge(link, reply, &problem) != VERDICT_DONE)
         return;
     arena_init(&arena, ARENA_BYTES_MAX);
