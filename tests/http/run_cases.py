@@ -331,7 +331,10 @@ class File:
             wire, method, target = self.held.pop(step.wanted)
         else:
             wire, method, target = Wire(self.server.port), step.method, self.fill(step.target)
-            wire.socket.sendall(self.bytes_of(step, target))
+            try:
+                wire.socket.sendall(self.bytes_of(step, target))
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # refused before all of it was sent: the answer is there to be read
         if step.hold:
             if target.startswith("/v1/stream"):
                 wire.begin()
