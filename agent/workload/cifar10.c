@@ -206,6 +206,11 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
     buf_appendf(out, ",\"train_images\":%lld,\"test_images\":%lld,\"views\":%lld",
                 (long long)s->shape.train_count, (long long)s->shape.test_count,
                 (long long)s->recipe->views);
+    buf_appendf(out,
+                ",\"optimizer\":\"SGD, Nesterov\",\"learning_rate\":%.10g,\"momentum\":%.10g,"
+                "\"weight_decay\":%.10g,\"label_smoothing\":%.10g",
+                s->recipe->lr, s->recipe->momentum, s->recipe->weight_decay,
+                s->recipe->label_smoothing);
     buf_appendf(out, ",\"memory_bytes\":%llu,\"data_sha256\":\"%s\"}",
                 (unsigned long long)(session_bytes(s->session) + store_bytes(s->store)),
                 s->data_digest);
