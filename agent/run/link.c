@@ -26,7 +26,7 @@
 #define WAIT_SLICE_MS      200
 #define PATH_BYTES         160
 #define ARENA_BYTES_MAX    ((size_t)1024 * 1024)
-#define DETAIL_BYTES       320
+#define DETAIL_BYTES       384
 
 struct link {
     struct link_settings settings;
