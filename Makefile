@@ -188,11 +188,13 @@ $(BUILD)/bin/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libserver.a $(BUILD)/libagent.
 fuzz: fuzz-programs ## every fuzz target for FUZZ_RUNS executions (20000); new inputs stay in build/fuzz/corpus
 	$(Q)FUZZ_RUNS=$(FUZZ_RUNS) tests/fuzz/test_short.sh
 
+# The scripts must test the sanitized programs, not those that this make has exported.
+programs_of = BUILD=$(1) DAYBREAKD=$(1)/daybreakd DAYBREAK_AGENT=$(1)/daybreak-agent
 asan: ## the whole suite under the address, leak and undefined behaviour sanitizers
-	$(Q)$(MAKE) --no-print-directory test BUILD=build/asan SAN=address,undefined FUZZ=
+	$(Q)$(MAKE) --no-print-directory test $(call programs_of,build/asan) SAN=address,undefined FUZZ=
 tsan: ## the server's and the executor's tests under the thread sanitizer
 	$(Q)TSAN_OPTIONS="suppressions=$(CURDIR)/tests/support/tsan.supp history_size=4 halt_on_error=1" \
-	    $(MAKE) --no-print-directory test BUILD=build/tsan SAN=thread FUZZ= \
+	    $(MAKE) --no-print-directory test $(call programs_of,build/tsan) SAN=thread FUZZ= \
 	    UNIT_TESTS="$(call find_c,tests/unit/server) tests/unit/agent/test_cpu.c"
 check: lint test asan ## lint, test and asan: before every commit
 

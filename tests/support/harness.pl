@@ -25,7 +25,6 @@ my $harness = TAP::Harness->new({
     color     => -t STDOUT ? 1 : 0,
     merge     => 0,
     failures  => 1,
-    comments  => 1,
     exec      => sub {
         my ($self, $file) = @_;
         my ($ending) = $file =~ /\.([a-z]+)$/;
