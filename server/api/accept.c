@@ -135,7 +135,7 @@ static const char *without_addresses(struct arena *arena, const char *text, bool
 
     if (text == NULL)
         return NULL;
-    buf_init(&out, 4 * ENTRY_FILE_BYTES_MAX);
+    buf_init(&out, (size_t)4 * ENTRY_FILE_BYTES_MAX);
     entry_append_without_addresses(&out, str_from_cstr(text));
     if (!out.failed)
         copy = arena_copy(arena, buf_str(&out));
