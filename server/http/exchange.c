@@ -20,8 +20,9 @@ struct header_list {
     size_t count;
 };
 
-static enum MHD_Result begin(struct exchange *exchange, const char *method);
-static enum status admit(struct exchange *exchange, const char *method);
+static enum MHD_Result begin(struct exchange *exchange, const char *method, const char *version);
+static enum status admit(struct exchange *exchange, const char *method, const char *version);
+static enum status guard(struct exchange *exchange, const char *method, const char *version);
 static enum MHD_Result collect_header(void *cls, enum MHD_ValueKind kind, const char *name,
                                       size_t name_bytes, const char *value, size_t value_bytes);
 static enum http_method parse_method(const char *method, bool *is_head);
@@ -60,6 +61,7 @@ void *exchange_note_target(void *cls, const char *uri, struct MHD_Connection *mh
     exchange->mhd = mhd;
     exchange->connection = info == NULL ? NULL : info->socket_context;
     exchange->target = str_from_cstr(copy);
+    exchange->raw_target = uri;
     exchange->request.arena = &exchange->arena;
     exchange->request.app = listener->options.app;
     exchange->request.connection = exchange->connection;
@@ -79,11 +81,10 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *mhd, const cha
     (void)cls;
     (void)mhd;
     (void)url; /* decoded by the library; ours is the target as sent */
-    (void)version;
     if (exchange == NULL)
         return MHD_NO; /* no memory */
     switch (exchange->phase) {
-    case EXCHANGE_NEW: return begin(exchange, method);
+    case EXCHANGE_NEW: return begin(exchange, method, version);
     case EXCHANGE_BODY:
         if (*upload_bytes > 0)
             return collect(exchange, upload, upload_bytes);
@@ -134,7 +135,7 @@ void request_resume(struct request *request)
     MHD_resume_connection(exchange_of(request)->mhd);
 }
 
-static enum MHD_Result begin(struct exchange *exchange, const char *method)
+static enum MHD_Result begin(struct exchange *exchange, const char *method, const char *version)
 {
     struct str length;
     uint64_t bytes = 0;
@@ -143,7 +144,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *method)
     exchange->is_active = true;
     atomic_fetch_add(&exchange->listener->active, 1);
     set_deadline(exchange, exchange->listener->options.body_ms);
-    status = admit(exchange, method);
+    status = admit(exchange, method, version);
     if (status == ST_OK) {
         exchange->phase = EXCHANGE_BODY;
         return MHD_YES;
@@ -156,17 +157,12 @@ static enum MHD_Result begin(struct exchange *exchange, const char *method)
 }
 
 /* Everything that can be judged without the body, in this order. */
-static enum status admit(struct exchange *exchange, const char *method)
+static enum status admit(struct exchange *exchange, const char *method, const char *version)
 {
     struct request *request = &exchange->request;
-    struct header_list list = {.count = 0};
-    enum status status;
+    enum status status = guard(exchange, method, version);
     size_t mark;
 
-    (void)MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, collect_header, &list);
-    status = guard_check_headers(list.headers, list.count, &exchange->refusal);
-    if (status == ST_OK)
-        status = guard_check_target(exchange->target, &exchange->refusal);
     if (status != ST_OK) {
         exchange->response.close = true;
         return status;
@@ -183,6 +179,31 @@ static enum status admit(struct exchange *exchange, const char *method)
         status = admit_body(exchange);
     if (status == ST_OK)
         status = admit_query(exchange);
+    return status;
+}
+
+static enum status guard(struct exchange *exchange, const char *method, const char *version)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    struct header_list list = {.count = 0};
+    enum status status;
+
+    (void)MHD_get_connection_values_n(exchange->mhd, MHD_HEADER_KIND, collect_header, &list);
+    status = guard_check_headers(list.headers, list.count, &exchange->refusal);
+    if (status == ST_OK)
+        status = guard_check_target(exchange->target, &exchange->refusal);
+    if (status == ST_OK) {
+        const struct guard_layout layout = {.method = method,
+                                            .target = exchange->raw_target,
+                                            .version = version,
+                                            .target_sent = exchange->target,
+                                            .headers = list.headers,
+                                            .count = list.count,
+                                            .bytes = info == NULL ? 0 : info->header_size};
+
+        status = guard_check_layout(&layout, &exchange->refusal);
+    }
     return status;
 }
 

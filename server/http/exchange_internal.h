@@ -41,6 +41,8 @@ struct exchange {
     struct connection *connection;
     enum exchange_phase phase;
     struct str target; /* as sent; in the arena */
+    const char
+        *raw_target; /* where it lies in the library's buffer: for the guard, in the first call */
     struct buf body;
     struct error refusal;
     bool too_large;   /* the body went beyond its cap */

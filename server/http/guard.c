@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <strings.h>
 
+static bool follows(const char *part, const char *end, size_t gap);
+static bool has_value_behind(struct guard_header header);
 static enum status refuse(struct error *err, struct str name, const char *what);
 static bool is_name(struct str name, const char *literal);
 static bool is_token(struct str text);
@@ -63,6 +65,59 @@ enum status guard_check_target(struct str target, struct error *err)
                                   "byte 0x%02x stands in the request's target", c);
     }
     return ST_OK;
+}
+
+enum status guard_check_layout(const struct guard_layout *layout, struct error *err)
+{
+    static const char ending[] = {0, 0, 0, 0}; /* CRLF CRLF, as the library leaves it */
+    const char *end;
+
+    if (!follows(layout->target, layout->method + strlen(layout->method), 1) ||
+        !follows(layout->version, layout->target + layout->target_sent.len, 1))
+        return error_set_code(err, ST_INVALID, "bad-header", NULL, NULL,
+                              "the request line is not three words with one blank between");
+    end = layout->version + strlen(layout->version);
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct guard_header *header = &layout->headers[i];
+
+        if (!follows(header->name.data, end, 2))
+            return refuse(err, header->name,
+                          "the line before it holds a NUL, is folded, or does "
+                          "not end with CR and LF");
+        if (!has_value_behind(*header))
+            return refuse(err, header->name, "its line is folded or holds a NUL");
+        end = header->value.data + header->value.len;
+    }
+    if (layout->method + layout->bytes != end + sizeof ending ||
+        memcmp(end, ending, sizeof ending) != 0)
+        return refuse(err, STR(""),
+                      "the last header holds a NUL, is folded, or does not end with "
+                      "CR and LF twice");
+    return ST_OK;
+}
+
+/* The bytes between are read only once it is known that `part` stands so far behind in the same buffer. */
+static bool follows(const char *part, const char *end, size_t gap)
+{
+    if (part != end + gap)
+        return false;
+    for (size_t i = 0; i < gap; i++)
+        if (end[i] != '\0')
+            return false;
+    return true;
+}
+
+/* The name, a NUL in place of the colon, blanks, the value, a NUL. */
+static bool has_value_behind(struct guard_header header)
+{
+    const char *byte = header.name.data + header.name.len;
+
+    if (*byte++ != '\0')
+        return false;
+    while (byte != header.value.data && (*byte == ' ' || *byte == '\t'))
+        byte++;
+    return byte == header.value.data && memchr(byte, 0, header.value.len) == NULL &&
+           byte[header.value.len] == '\0';
 }
 
 static enum status refuse(struct error *err, struct str name, const char *what)

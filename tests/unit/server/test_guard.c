@@ -137,12 +137,91 @@ static void guard_takes_targets_in_origin_form(void **state)
             fail_msg("%s", rows[i].target);
 }
 
+enum { PARTS = 2, LAYOUT_BYTES = 128 };
+
+/* A request as it lies in the library's buffer: '|' stands for each byte of what ended a part, there a NUL. */
+struct layout_row {
+    const char *what, *bytes;
+    const char *target; /* as sent */
+    /* method, target, version, name, value ..: where each begins */
+    const char *parts[3 + PARTS * 2];
+    bool good;
+};
+
+static const char *find_part(const char *buffer, const char *bytes, const char *part)
+{
+    const char *at = strstr(bytes, part);
+
+    assert_non_null(at);
+    return buffer + (at - bytes);
+}
+
+static enum status check_layout_row(const struct layout_row *row)
+{
+    char buffer[LAYOUT_BYTES] = {0};
+    struct guard_header headers[PARTS];
+    struct guard_layout layout = {.headers = headers, .target_sent = str_from_cstr(row->target)};
+
+    layout.bytes = strlen(row->bytes);
+    for (size_t i = 0; row->bytes[i] != '\0'; i++)
+        buffer[i] = row->bytes[i] == '|' ? '\0' : row->bytes[i];
+    layout.method = find_part(buffer, row->bytes, row->parts[0]);
+    layout.target = find_part(buffer, row->bytes, row->parts[1]);
+    layout.version = find_part(buffer, row->bytes, row->parts[2]);
+    for (; layout.count < PARTS && row->parts[3 + layout.count * 2] != NULL; layout.count++) {
+        const char *name = find_part(buffer, row->bytes, row->parts[3 + layout.count * 2]);
+        const char *value = find_part(buffer, row->bytes, row->parts[4 + layout.count * 2]);
+
+        headers[layout.count] = (struct guard_header){str_from_cstr(name), str_from_cstr(value)};
+    }
+    return guard_check_layout(&layout, NULL);
+}
+
+static void guard_sees_what_the_library_hid(void **state)
+{
+#define PLAIN                                     \
+    {                                             \
+        "GET", "/a", "HT", "Ho", "aa", "Xx", "bc" \
+    }
+    static const struct layout_row rows[] = {
+        {"plain", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc||||", "/a", PLAIN, true},
+        {"blanks before a value", "GET|/a|HTTP/1.1||Ho| \taa||Xx| bc||||", "/a", PLAIN, true},
+        {"query", "GET|/a|b=c|HTTP/1.1||Ho|aa||Xx|bc||||", "/a?b=c", PLAIN, true},
+        {"decoded target", "GET|/a|41|HTTP/1.1||Ho|aa||Xx|bc||||", "/a%41", PLAIN, true},
+        {"NUL in the method", "GET|x|/a|HTTP/1.1||Ho|aa||Xx|bc||||", "/a", PLAIN, false},
+        {"two blanks", "GET| /a|HTTP/1.1||Ho|aa||Xx|bc||||", "/a", PLAIN, false},
+        {"NUL in the target", "GET|/a|x|HTTP/1.1||Ho|aa||Xx|bc||||", "/a", PLAIN, false},
+        {"byte behind the version", "GET|/a|HTTP/1.1|x||Ho|aa||Xx|bc||||", "/a", PLAIN, false},
+        {"version without CR", "GET|/a|HTTP/1.1|Ho|aa||Xx|bc||||", "/a", PLAIN, false},
+        {"NUL in the first value", "GET|/a|HTTP/1.1||Ho|aa|x||Xx|bc||||", "/a", PLAIN, false},
+        {"NUL ends the first value", "GET|/a|HTTP/1.1||Ho|aa|||Xx|bc||||", "/a", PLAIN, false},
+        {"NUL in the last value", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc|x||||", "/a", PLAIN, false},
+        {"NUL ends the last value", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc|||||", "/a", PLAIN, false},
+        {"first folded", "GET|/a|HTTP/1.1||Ho|aa|| x||Xx|bc||||", "/a", PLAIN, false},
+        {"last folded", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc|| x||||", "/a", PLAIN, false},
+        {"last folded, empty", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc|| ||||", "/a", PLAIN, false},
+        {"line that begins with NUL", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc|||Y: d||", "/a", PLAIN, false},
+        {"value without CR", "GET|/a|HTTP/1.1||Ho|aa|Xx|bc||||", "/a", PLAIN, false},
+        {"last without CR", "GET|/a|HTTP/1.1||Ho|aa||Xx|bc|||", "/a", PLAIN, false},
+        {"name copied elsewhere", "GET|/a|HTTP/1.1||Ho|aa||XX|bc|||| Xxd|", "/a", PLAIN, false},
+        {"name joined in place", "GET|/a|HTTP/1.1||Ho|aa||Xxd|e|bc||||", "/a", PLAIN, false},
+        {"no header", "GET|/a|HTTP/1.1||||", "/a", {"GET", "/a", "HT"}, true},
+    };
+#undef PLAIN
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if ((check_layout_row(&rows[i]) == ST_OK) != rows[i].good)
+            fail_msg("%s", rows[i].what);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guard_judges_framing_and_names),
         cmocka_unit_test(guard_takes_64_headers_and_not_65),
         cmocka_unit_test(guard_takes_targets_in_origin_form),
+        cmocka_unit_test(guard_sees_what_the_library_hid),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
