@@ -20,7 +20,7 @@ import shutil  # noqa: E402
 import tempfile  # noqa: E402
 
 TASK = "cifar10-train-quick"
-WAIT_S = 240
+WAIT_S = 900
 COUNT = 10000
 
 

@@ -82,7 +82,8 @@ static void bn_grad_apply_work(const struct kernel_args *args, int phase, int64_
 {
     const struct tensor *x = args->in_tensor[1];
     const int64_t channels = x->dim[x->rank - 1], count = tensor_count(x);
-    const double rows = (double)(count / channels);
+    const int64_t row_count = count / channels;
+    const double rows = (double)row_count;
 
     (void)phase;
     (void)item;
