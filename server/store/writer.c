@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#ifdef DAYBREAK_CONTROL_REPLY_FIRST
+#include <unistd.h>
+#endif
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -435,6 +438,7 @@ static void finish_group(struct writer *writer, struct group *group)
 
 #ifdef DAYBREAK_CONTROL_REPLY_FIRST
     complete_group(group); /* a build that the fault test must catch: it answers before COMMIT */
+    (void)usleep(100000);  /* the answer is on the wire before the kill point comes */
 #endif
     if (!group->lost)
         status = read_last_change(db, &last, &err);
