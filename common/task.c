@@ -34,6 +34,7 @@ static enum status place_task(struct task_table *table, int64_t *orders, struct 
 static const char *const phase_names[] = {"train", "inference"};
 static const char *const policy_names[] = {"open", "metadata-only", "closed"};
 static const char *const review_names[] = {"none", "top5", "all"};
+static const char *const score_names[] = {"median", "mean", "olympic"};
 
 enum status task_table_create(struct task_table **table, struct error *err)
 {
@@ -105,6 +106,21 @@ const char *task_phase_name(enum task_phase phase)
     return phase_names[phase];
 }
 
+const char *task_score_name(enum task_score score)
+{
+    return score_names[score];
+}
+
+const char *task_policy_name(enum task_policy policy)
+{
+    return policy_names[policy];
+}
+
+const char *task_review_name(enum task_review review)
+{
+    return review_names[review];
+}
+
 /* Any fault is the build's: the file is named, and the status is ST_INTERNAL unless memory ran out. */
 static enum status read_task(const struct embedded_file *file, struct arena *arena,
                              struct task *task, int64_t *order, struct error *err)
@@ -152,6 +168,7 @@ static void read_members(struct reading *reading, struct task *task, int64_t *or
     task->recipe = read_text(reading, "recipe", false);
     json_read_i64(json, "runs", true, 1, 1000, &runs);
     task->runs = (int)runs;
+    task->score = (enum task_score)read_choice(reading, "score", score_names, 3);
     task->policy = (enum task_policy)read_choice(reading, "policy", policy_names, 3);
     task->review = (enum task_review)read_choice(reading, "review", review_names, 3);
     json_read_i64(json, "reclaim_after_ms", true, 1000, INT64_C(86400000), &task->reclaim_after_ms);

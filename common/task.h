@@ -16,6 +16,9 @@
 enum task_phase { TASK_TRAIN, TASK_INFERENCE };
 enum task_policy { TASK_OPEN, TASK_METADATA_ONLY, TASK_CLOSED };
 enum task_review { TASK_REVIEW_NONE, TASK_REVIEW_TOP5, TASK_REVIEW_ALL };
+/* How the times of an entry's runs make the one that is ranked; a run that missed counts as infinite. OLYMPIC: the
+ * mean without the fastest and the slowest (measures.md, MLPerf score). */
+enum task_score { TASK_SCORE_MEDIAN, TASK_SCORE_MEAN, TASK_SCORE_OLYMPIC };
 
 struct task {
     const char *id;    /* "cifar10-train" */
@@ -38,6 +41,7 @@ struct task {
     const char *workload; /* our implementation: "cifar10", or NULL */
     const char *recipe;   /* of that workload: "cifar10-quick" */
     int runs;             /* an entry needs that many; 1 */
+    enum task_score score;
     enum task_policy policy;
     enum task_review review;
     int64_t reclaim_after_ms; /* an unreachable agent's job is queued again after that */
@@ -61,6 +65,9 @@ const struct task *task_find(const struct task_table *table, struct str id); /* 
 const struct task *task_find_dawnbench(const struct task_table *table, struct str folder,
                                        struct str phase);
 
-const char *task_phase_name(enum task_phase phase); /* "train", "inference" */
+const char *task_phase_name(enum task_phase phase);    /* "train", "inference" */
+const char *task_score_name(enum task_score score);    /* "median", "mean", "olympic" */
+const char *task_policy_name(enum task_policy policy); /* "open", "metadata-only", "closed" */
+const char *task_review_name(enum task_review review); /* "none", "top5", "all" */
 
 #endif

@@ -96,7 +96,7 @@ UPDATE token SET used_ms = max(ifnull(used_ms, 0), ?2) WHERE id = ?1;
 
 -- name: get_token read
 SELECT token.id, token.role, token.name, token.secret_sha256, token.expires_ms, token.revoked_ms, agent.id,
-       agent.state
+       agent.state, token.scopes
 FROM token LEFT JOIN agent ON agent.token_id = token.id
 WHERE token.id = ?1;
 

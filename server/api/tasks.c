@@ -43,9 +43,6 @@ void handle_get_task(struct request *request, struct response *response)
 
 static void write_task(struct json_out *out, const char *key, const struct task *task)
 {
-    static const char *const policies[] = {"open", "metadata-only", "closed"};
-    static const char *const reviews[] = {"none", "top5", "all"};
-
     json_out_begin(out, key, '{');
     json_out_text(out, "id", task->id);
     json_out_text(out, "title", task->title);
@@ -69,13 +66,14 @@ static void write_task(struct json_out *out, const char *key, const struct task 
     json_out_text(out, "workload", task->workload);
     json_out_text(out, "recipe", task->recipe);
     json_out_i64(out, "runs", task->runs);
+    json_out_text(out, "score", task_score_name(task->score));
     json_out_begin(out, "boards", '[');
     for (enum board_by by = BOARD_TIME; by < BOARD_ENERGY; by++)
         if (board_by_fits(by, task))
             json_out_text(out, NULL, board_by_name(by));
     json_out_end(out, ']');
-    json_out_text(out, "policy", policies[task->policy]);
-    json_out_text(out, "review", reviews[task->review]);
+    json_out_text(out, "policy", task_policy_name(task->policy));
+    json_out_text(out, "review", task_review_name(task->review));
     json_out_i64(out, "reclaim_after_ms", task->reclaim_after_ms);
     json_out_text(out, "description", task->description);
     json_out_text(out, "clock_rule", task->clock_rule);

@@ -29,19 +29,21 @@ enum status auth_parse_header(struct str value, struct str *token, struct error 
     return ST_OK;
 }
 
-enum status auth_require(enum role role, unsigned roles, struct error *err)
+enum status auth_require(const struct principal *caller, unsigned scopes, struct error *err)
 {
-    const unsigned people = AUTH_SUBMITTER | AUTH_REVIEWER | AUTH_OPERATOR;
-    char names[128] = "";
+    char wanted[SCOPE_SET_BYTES], held[SCOPE_SET_BYTES], roles[128] = "";
     size_t length = 0;
 
-    if ((roles & AUTH_BIT(role)) != 0 || (role == ROLE_ADMIN && (roles & people) != 0))
+    if ((caller->scopes & scopes) != 0)
         return ST_OK;
     for (enum role r = 0; r < ROLE_COUNT; r++)
-        if ((roles & AUTH_BIT(r)) != 0)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                       length > 0 ? " or " : "", role_name(r));
-    return error_set_code(err, ST_DENIED, "scope-missing", NULL, NULL,
-                          "this needs a token of role %s; yours has role %s", names,
-                          role_name(role));
+        if ((role_scopes(r) & scopes) != 0)
+            length += (size_t)snprintf(roles + length, sizeof roles - length, "%s%s",
+                                       length > 0 ? ", " : "", role_name(r));
+    scope_set_format(scopes, wanted, sizeof wanted);
+    scope_set_format(caller->scopes, held, sizeof held);
+    return error_set_code(
+        err, ST_DENIED, "scope-missing", NULL, "Ask an operator for a token that has it.",
+        "this needs the scope %s, which tokens of role %s may have; yours (%s) has %s", wanted,
+        roles, role_name(caller->role), held);
 }

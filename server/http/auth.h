@@ -8,21 +8,12 @@
 #include "common/str.h"
 #include "server/store/records.h"
 
-/* A route's roles are a set of these bits. */
-#define AUTH_BIT(role)    (1u << (role))
-#define AUTH_SUBMITTER    AUTH_BIT(ROLE_SUBMITTER)
-#define AUTH_REVIEWER     AUTH_BIT(ROLE_REVIEWER)
-#define AUTH_OPERATOR     AUTH_BIT(ROLE_OPERATOR)
-#define AUTH_ADMIN        AUTH_BIT(ROLE_ADMIN)
-#define AUTH_REGISTRATION AUTH_BIT(ROLE_AGENT_REGISTRATION)
-#define AUTH_AGENT        AUTH_BIT(ROLE_AGENT)
-
 /* The token's text out of the header's value. ST_UNAUTHENTICATED with code "token-missing" (no header) or
  * "token-malformed". */
 enum status auth_parse_header(struct str value, struct str *token, struct error *err);
 
-/* Whether `role` may use a route of `roles`; an admin may do what people may, but is no agent.
- * ST_DENIED with code "scope-missing", naming who may. */
-enum status auth_require(enum role role, unsigned roles, struct error *err);
+/* Whether the caller has one of the scopes that a route asks for. ST_DENIED with code "scope-missing", naming the
+ * scope that is lacking, the roles that have it, and what the caller has. */
+enum status auth_require(const struct principal *caller, unsigned scopes, struct error *err);
 
 #endif

@@ -313,7 +313,7 @@ static enum status admit_caller(struct exchange *exchange)
     struct str token = {0};
     enum status status;
 
-    if (route->roles == 0 && (!route->optional_auth || value.len == 0))
+    if (route->scopes == 0 && (!route->optional_auth || value.len == 0))
         return ST_OK;
     status = auth_parse_header(value, &token, err);
     if (status != ST_OK)
@@ -327,7 +327,7 @@ static enum status admit_caller(struct exchange *exchange)
         return status;
     request->has_caller = true;
     store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
-    return route->roles == 0 ? ST_OK : auth_require(request->caller.role, route->roles, err);
+    return route->scopes == 0 ? ST_OK : auth_require(&request->caller, route->scopes, err);
 }
 
 static enum status admit_query(struct exchange *exchange)

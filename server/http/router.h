@@ -21,7 +21,8 @@ struct route {
     const char *pattern;     /* "/v1/tasks/{task}" */
     route_handler_fn *handle;
     unsigned
-        roles; /* bits of AUTH_*; 0: anybody, a token is not even looked at unless optional_auth */
+        scopes; /* bits of enum scope, any of which suffices; 0: anybody, a token is not even looked at
+                        unless optional_auth */
     unsigned media;        /* bits of enum media that the body may have; 0: no body */
     size_t body_bytes_max; /* 0: ROUTE_BODY_BYTES_DEFAULT */
     bool optional_auth;    /* a token is checked when there is one */

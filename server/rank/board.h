@@ -18,6 +18,14 @@
 
 enum board_by { BOARD_TIME, BOARD_COST, BOARD_LATENCY, BOARD_INFERENCE_COST, BOARD_ENERGY };
 
+/* Days (since 1970-01-01, UTC) in which an entry stood on its boards: at the end of day D it stood when
+ * from_days <= D and, if it has ended, D < to_days. */
+struct board_standing {
+    int64_t from_days;
+    bool has_to;
+    int64_t to_days;
+};
+
 /* One entry as a board shows it. Optional numbers have a has_ flag, optional texts are NULL. */
 struct board_entry {
     int64_t entry;    /* id */
@@ -41,6 +49,11 @@ struct board_entry {
     /* TTA in ns of the runs that reached the target, for the spread. */
     const int64_t *tta_runs_ns;
     size_t tta_run_count;
+    const char *device_kind;                /* NULL: unknown */
+    const struct board_standing *standings; /* in order; as_of reads them */
+    size_t standing_count;
+    const char
+        *cost_reason; /* why it has no place by cost although it has a cost; NULL: it has one */
     /* Why it cannot be ranked although it is there ("withdrawn"); NULL: ranked where it has a value. */
     const char *not_ranked_reason;
 };
@@ -68,6 +81,21 @@ struct board {
     size_t not_ranked_count;
 };
 
+enum board_best { BOARD_BEST_ENTRY, BOARD_BEST_AUTHOR };
+
+/* Which board. */
+struct board_rule {
+    enum board_by by;
+    /* The board as it stood at the end of that day: of all entries those that stood then, whatever became of them
+     * since (not_ranked_reason is of today and not asked); none is listed below it. Without: those with no
+     * not_ranked_reason are ranked, the others listed with it. */
+    bool has_as_of;
+    int64_t as_of_days;
+    /* AUTHOR: of each author's entries that have a value only the first in the board's order is ranked; the
+     * others are listed below with a reason that names it. */
+    enum board_best best;
+};
+
 /* "time", "cost", "latency", "inference-cost", "energy"; false: not one of them. */
 bool board_by_parse(struct str text, enum board_by *by);
 const char *board_by_name(enum board_by by);
@@ -82,6 +110,11 @@ bool board_value(const struct board_entry *entry, enum board_by by, int64_t *val
 enum status board_build(const struct task *task, enum board_by by,
                         const struct board_entry *entries, size_t count, struct arena *arena,
                         struct board *board, struct error *err);
+
+/* The same by a rule; board_build() is the rule with `by` alone. */
+enum status board_rank(const struct task *task, const struct board_rule *rule,
+                       const struct board_entry *entries, size_t count, struct arena *arena,
+                       struct board *board, struct error *err);
 
 /* The place that a further entry of this value would take: one more than the entries that are better. */
 size_t board_place_of(const struct board *board, int64_t value);

@@ -218,6 +218,15 @@ static void read_entry(struct query_run *run, struct entry_record *entry)
     entry->cloud = query_text(run);
     entry->misc_json = query_text(run);
     entry->extra_json = query_text(run);
+    entry->lineage_id = query_i64(run);
+    entry->supersedes_id = query_opt(run);
+    entry->superseded_by_id = query_opt(run);
+    entry->score_rule = query_text(run);
+    entry->energy_uj = query_opt(run);
+    entry->instance = query_text(run);
+    entry->region = query_text(run);
+    entry->price_id = query_opt(run);
+    entry->cost_reason = query_text(run);
 }
 
 static enum status list_entries(struct query_run *run, struct entry_record **rows, size_t *count,
@@ -347,4 +356,8 @@ static void read_submission(struct query_run *run, struct submission_record *row
     row->entry_bytes = (size_t)query_i64(run);
     row->progress_bytes = (size_t)query_i64(run);
     row->has_progress = query_bool(run);
+    row->kind = query_text(run);
+    row->lineage_id = query_i64(run);
+    row->revision = query_i64(run);
+    row->overdue_ms = query_opt(run);
 }

@@ -36,6 +36,27 @@ enum role {
 const char *role_name(enum role role); /* "agent-registration" */
 bool role_parse(struct str text, enum role *role);
 
+/* What a token may do; a set of them is an unsigned of these bits. A role has a set of its own, which a token's
+ * own scopes can only narrow. */
+enum scope {
+    SCOPE_SUBMIT = 1 << 0,   /* send, revise, withdraw what is its own; comment */
+    SCOPE_REVIEW = 1 << 1,   /* decide, comment, correct */
+    SCOPE_JOBS = 1 << 2,     /* queue and stop jobs, drain agents */
+    SCOPE_TASKS = 1 << 3,    /* change the settings of tasks */
+    SCOPE_TOKENS = 1 << 4,   /* issue and revoke tokens */
+    SCOPE_WEBHOOKS = 1 << 5, /* be told of what happens */
+    SCOPE_REGISTER = 1 << 6, /* register an agent */
+    SCOPE_AGENT = 1 << 7     /* pull jobs and stream their events */
+};
+#define SCOPE_COUNT 8
+const char *scope_name(enum scope scope); /* "submit" */
+unsigned role_scopes(enum role role);     /* all that the role may */
+bool scope_set_parse(struct str text,
+                     unsigned *scopes); /* "submit webhooks"; false: an unknown name, or none */
+void scope_set_format(unsigned scopes, char *text,
+                      size_t bytes); /* the reverse; SCOPE_SET_BYTES suffice */
+#define SCOPE_SET_BYTES 96
+
 struct token_record {
     int64_t id;
     enum role role;
@@ -48,6 +69,7 @@ struct token_record {
 struct principal {
     int64_t token_id;
     enum role role;
+    unsigned scopes; /* of the role, less what the token gave up */
     const char *name;
     int64_t agent_id;
 };
@@ -64,6 +86,10 @@ struct submission_record {
     const char *author; /* of its entry, NULL without */
     size_t entry_bytes, progress_bytes;
     bool has_progress;
+    const char *kind;                           /* dawnbench | mlperf | job */
+    int64_t lineage_id;                         /* first revision: its own id without any */
+    int64_t revision;                           /* from 1 */
+    struct opt_i64 overdue_ms;                  /* its deadline passed, and this was said then */
     const char *entry_sha256, *progress_sha256; /* hex; filled by store_get_submission alone */
 };
 
@@ -99,6 +125,14 @@ struct entry_record {
     struct opt_i64 views, devices, nodes;
     const char *device_kind, *device_model, *cloud;
     const char *misc_json, *extra_json;
+    int64_t lineage_id; /* first entry of its revisions and successors: its own id without any */
+    struct opt_i64 supersedes_id, superseded_by_id;
+    const char *score_rule; /* median | mean | olympic: how its runs make its time */
+    struct opt_i64 energy_uj;
+    const char *instance, *region;
+    struct opt_i64 price_id; /* of the catalog, that its cost was computed with */
+    const char
+        *cost_reason; /* why it has no place by cost although it has a price; NULL: it has one */
     /* TTA of those of its runs that reached the target. */
     const int64_t *tta_runs_ns;
     size_t tta_run_count;

@@ -19,6 +19,21 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_AGENT] = "agent",         [ROLE_AGENT_REGISTRATION] = "agent-registration",
 };
 
+/* In the order of enum scope's bits. */
+static const char *const scope_names[SCOPE_COUNT] = {
+    "submit", "review", "jobs", "tasks", "tokens", "webhooks", "register", "agent",
+};
+
+static const unsigned scopes_of_roles[ROLE_COUNT] = {
+    [ROLE_SUBMITTER] = SCOPE_SUBMIT | SCOPE_WEBHOOKS,
+    [ROLE_REVIEWER] = SCOPE_REVIEW | SCOPE_WEBHOOKS,
+    [ROLE_OPERATOR] = SCOPE_SUBMIT | SCOPE_JOBS | SCOPE_TASKS | SCOPE_TOKENS | SCOPE_WEBHOOKS,
+    [ROLE_ADMIN] =
+        SCOPE_SUBMIT | SCOPE_REVIEW | SCOPE_JOBS | SCOPE_TASKS | SCOPE_TOKENS | SCOPE_WEBHOOKS,
+    [ROLE_AGENT_REGISTRATION] = SCOPE_REGISTER,
+    [ROLE_AGENT] = SCOPE_AGENT,
+};
+
 /* A token's text in its parts. */
 struct token_text {
     enum role role;
@@ -29,6 +44,7 @@ struct token_text {
 /* What authentication needs of a row. */
 struct token_row {
     enum role role;
+    unsigned scopes;
     unsigned char secret_sha256[SHA256_BYTES];
     struct opt_i64 expires_ms, revoked_ms, agent_id;
     const char *name, *agent_state;
@@ -54,6 +70,46 @@ bool role_parse(struct str text, enum role *role)
             return true;
         }
     return false;
+}
+
+const char *scope_name(enum scope scope)
+{
+    return scope_names[__builtin_ctz((unsigned)scope)];
+}
+
+unsigned role_scopes(enum role role)
+{
+    return scopes_of_roles[role];
+}
+
+bool scope_set_parse(struct str text, unsigned *scopes)
+{
+    struct str rest = text, part;
+    bool more = true;
+
+    *scopes = 0;
+    while (str_split_next(&rest, &more, ' ', &part)) {
+        unsigned bit = 0;
+
+        for (unsigned i = 0; i < SCOPE_COUNT; i++)
+            if (str_eq_cstr(part, scope_names[i]))
+                bit = 1u << i;
+        if (bit == 0)
+            return false;
+        *scopes |= bit;
+    }
+    return *scopes != 0;
+}
+
+void scope_set_format(unsigned scopes, char *text, size_t bytes)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 0; i < SCOPE_COUNT && length < bytes; i++)
+        if ((scopes & 1u << i) != 0)
+            length += (size_t)snprintf(text + length, bytes - length, "%s%s", length > 0 ? " " : "",
+                                       scope_names[i]);
 }
 
 enum status verb_create_token(struct db *db, struct arena *arena, void *args, struct error *err)
@@ -135,6 +191,7 @@ enum status store_authenticate(struct store_reader *reader, struct arena *arena,
         return status;
     *principal = (struct principal){.token_id = token.id,
                                     .role = row.role,
+                                    .scopes = role_scopes(row.role) & row.scopes,
                                     .name = row.name,
                                     .agent_id = row.agent_id.has ? row.agent_id.value : 0};
     return ST_OK;
@@ -188,6 +245,7 @@ static enum status get_token(struct store_reader *reader, struct arena *arena, i
                              struct token_row *row, struct error *err)
 {
     struct query_run run = query_begin(&reader->db, STMT_GET_TOKEN, arena);
+    const char *scopes;
     enum status status;
 
     query_bind_i64(&run, id);
@@ -208,6 +266,11 @@ static enum status get_token(struct store_reader *reader, struct arena *arena, i
     row->revoked_ms = query_opt(&run);
     row->agent_id = query_opt(&run);
     row->agent_state = query_text(&run);
+    scopes = query_text(&run);
+    if (scopes == NULL)
+        row->scopes = role_scopes(row->role);
+    else if (!scope_set_parse(str_from_cstr(scopes), &row->scopes))
+        run.rc = SQLITE_CORRUPT;
     return query_end(&run, err);
 }
 

@@ -117,19 +117,38 @@ static void auth_reads_bearer_tokens_alone(void **state)
     }
 }
 
+static struct principal caller_of(enum role role)
+{
+    return (struct principal){.role = role, .scopes = role_scopes(role)};
+}
+
 static void auth_lets_admins_do_what_people_may(void **state)
 {
+    const struct principal operator= caller_of(ROLE_OPERATOR), admin = caller_of(ROLE_ADMIN);
+    const struct principal agent = caller_of(ROLE_AGENT);
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(auth_require(ROLE_OPERATOR, AUTH_OPERATOR, &err), ST_OK);
-    assert_int_equal(auth_require(ROLE_ADMIN, AUTH_OPERATOR | AUTH_SUBMITTER, &err), ST_OK);
-    assert_int_equal(auth_require(ROLE_ADMIN, AUTH_AGENT, &err), ST_DENIED);
+    assert_int_equal(auth_require(&operator, SCOPE_JOBS, &err), ST_OK);
+    assert_int_equal(auth_require(&admin, SCOPE_REVIEW, &err), ST_OK);
+    assert_int_equal(auth_require(&admin, SCOPE_AGENT, &err), ST_DENIED);
     err = (struct error){0};
-    assert_int_equal(auth_require(ROLE_AGENT, AUTH_SUBMITTER | AUTH_OPERATOR, &err), ST_DENIED);
+    assert_int_equal(auth_require(&agent, SCOPE_SUBMIT, &err), ST_DENIED);
     assert_string_equal(err.code, "scope-missing");
     assert_string_equal(err.detail,
-                        "this needs a token of role submitter or operator; yours has role agent");
+                        "this needs the scope submit, which tokens of role submitter, operator, "
+                        "admin may have; yours (agent) has agent");
+}
+
+static void auth_refuses_what_a_token_gave_up(void **state)
+{
+    struct principal caller = caller_of(ROLE_OPERATOR);
+    struct error err = {0};
+
+    (void)state;
+    assert_true(scope_set_parse(STR("jobs webhooks"), &caller.scopes));
+    assert_int_equal(auth_require(&caller, SCOPE_JOBS, &err), ST_OK);
+    assert_int_equal(auth_require(&caller, SCOPE_TASKS, &err), ST_DENIED);
 }
 
 int main(void)
@@ -139,6 +158,7 @@ int main(void)
         cmocka_unit_test(router_refuses_two_routes_for_one_call),
         cmocka_unit_test(auth_reads_bearer_tokens_alone),
         cmocka_unit_test(auth_lets_admins_do_what_people_may),
+        cmocka_unit_test(auth_refuses_what_a_token_gave_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,315 @@
+-- 0002: the service around the record: review and revisions, trials, prices, sign-in, webhooks, MLPerf logs.
+--
+-- Units as in 0001. What a person did is appended (submission_event, entry_edit, comment, standing); what may age
+-- out is named: session, delivery.
+
+-- Who may do what. A token's scopes narrow those of its role; quotas are checked when something is stored.
+ALTER TABLE token ADD COLUMN scopes TEXT;              -- space-separated; NULL: all of its role
+ALTER TABLE token ADD COLUMN submissions_per_day INTEGER CHECK (submissions_per_day >= 0); -- NULL: the role's
+ALTER TABLE token ADD COLUMN bytes_max INTEGER CHECK (bytes_max >= 0); -- of all it may have stored; NULL: the role's
+ALTER TABLE token ADD COLUMN created_by INTEGER REFERENCES token (id); -- NULL: on the server's own command line
+
+CREATE TABLE session (
+    secret_sha256 BLOB PRIMARY KEY CHECK (length(secret_sha256) = 32), -- the cookie is kept nowhere
+    token_id      INTEGER NOT NULL REFERENCES token (id),
+    created_ms    INTEGER NOT NULL,
+    expires_ms    INTEGER NOT NULL CHECK (expires_ms > created_ms),
+    ended_ms      INTEGER                -- logged out; rows are deleted a day after they expire
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_by_age ON session (expires_ms);
+
+-- Settings of a task that an operator changes while the server runs; the newest row of a task stands, and without
+-- one what its file in schema/tasks says.
+CREATE TABLE task_setting (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    task     TEXT NOT NULL,
+    policy   TEXT NOT NULL CHECK (policy IN ('open', 'metadata-only', 'closed')),
+    review   TEXT NOT NULL CHECK (review IN ('none', 'top5', 'all')),
+    reason   TEXT NOT NULL CHECK (length(reason) BETWEEN 1 AND 1000),
+    token_id INTEGER REFERENCES token (id),
+    at_ms    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX task_setting_by_task ON task_setting (task, id);
+
+-- Review. Every change of a submission's state is one row of this table; anything else is refused.
+CREATE TABLE submission_transition (
+    from_state TEXT NOT NULL REFERENCES submission_state (name),
+    action     TEXT NOT NULL, -- as the API names it; server: not asked for by anybody
+    to_state   TEXT NOT NULL REFERENCES submission_state (name),
+    scope      TEXT NOT NULL, -- what the caller's token needs; own: that of the submission; server: none
+    PRIMARY KEY (from_state, action, to_state)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO submission_transition (from_state, action, to_state, scope) VALUES
+    ('received', 'check', 'checked', 'server'),
+    ('checked', 'admit', 'accepted', 'server'),
+    ('checked', 'admit', 'in_review', 'server'),
+    ('checked', 'admit', 'not_eligible', 'server'),
+    ('queued', 'begin', 'running', 'server'),
+    ('queued', 'end', 'not_eligible', 'server'),
+    ('running', 'requeue', 'queued', 'server'),
+    ('running', 'end', 'scored', 'server'),
+    ('running', 'end', 'not_eligible', 'server'),
+    ('scored', 'admit', 'accepted', 'server'),
+    ('scored', 'admit', 'in_review', 'server'),
+    ('scored', 'admit', 'not_eligible', 'server'),
+    ('in_review', 'accept', 'accepted', 'review'),
+    ('in_review', 'request-changes', 'changes_requested', 'review'),
+    ('in_review', 'reject', 'rejected', 'review'),
+    ('in_review', 'disqualify', 'disqualified', 'review'),
+    ('changes_requested', 'accept', 'accepted', 'review'),
+    ('changes_requested', 'reject', 'rejected', 'review'),
+    ('changes_requested', 'expire', 'withdrawn', 'server'),
+    ('accepted', 'disqualify', 'disqualified', 'review'),
+    ('accepted', 'revert', 'in_review', 'review'),
+    ('rejected', 'revert', 'in_review', 'review'),
+    ('disqualified', 'revert', 'in_review', 'review'),
+    ('not_eligible', 'revert', 'in_review', 'review'),
+    ('in_review', 'revise', 'superseded', 'own'),
+    ('changes_requested', 'revise', 'superseded', 'own'),
+    ('not_eligible', 'revise', 'superseded', 'own'),
+    ('accepted', 'supersede', 'superseded', 'server'), -- when what takes its place is accepted
+    ('superseded', 'restore', 'accepted', 'server'),   -- when that leaves its place
+    ('in_review', 'withdraw', 'withdrawn', 'own'),
+    ('changes_requested', 'withdraw', 'withdrawn', 'own'),
+    ('accepted', 'withdraw', 'withdrawn', 'own'),
+    ('superseded', 'withdraw', 'withdrawn', 'own'),
+    ('not_eligible', 'withdraw', 'withdrawn', 'own'),
+    ('queued', 'withdraw', 'withdrawn', 'own'),
+    ('running', 'withdraw', 'withdrawn', 'own');
+
+ALTER TABLE submission ADD COLUMN kind TEXT NOT NULL DEFAULT 'dawnbench'
+    CHECK (kind IN ('dawnbench', 'mlperf', 'job')); -- what its files are; job: entry_bytes is the request for runs
+ALTER TABLE submission ADD COLUMN lineage_id INTEGER REFERENCES submission (id); -- its first revision; NULL: itself
+ALTER TABLE submission ADD COLUMN revision INTEGER NOT NULL DEFAULT 1 CHECK (revision > 0);
+ALTER TABLE submission ADD COLUMN overdue_ms INTEGER; -- its deadline passed and this was said; NULL: not in this state
+CREATE INDEX submission_by_lineage ON submission (lineage_id, revision) WHERE lineage_id IS NOT NULL;
+CREATE INDEX submission_by_token ON submission (token_id, received_ms);
+CREATE INDEX submission_open ON submission (since_ms)
+    WHERE state IN ('received', 'checked', 'in_review', 'changes_requested', 'queued', 'running', 'scored');
+
+ALTER TABLE submission_event ADD COLUMN action TEXT NOT NULL DEFAULT ''; -- of submission_transition; '': before 0002
+
+-- Files beyond the first two: progress files of further runs, MLPerf logs.
+CREATE TABLE submission_file (
+    submission_id INTEGER NOT NULL REFERENCES submission (id),
+    ordinal       INTEGER NOT NULL CHECK (ordinal > 0), -- of the run it is of, from 1
+    name          TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    bytes         BLOB NOT NULL,      -- as they were sent
+    sha256        BLOB NOT NULL CHECK (length(sha256) = 32),
+    PRIMARY KEY (submission_id, ordinal),
+    UNIQUE (submission_id, name)
+) STRICT;
+
+CREATE TABLE comment (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    submission_id INTEGER NOT NULL REFERENCES submission (id), -- the revision that it speaks of
+    thread_id     INTEGER REFERENCES comment (id), -- the comment that it answers; NULL: it begins a thread
+    token_id      INTEGER NOT NULL REFERENCES token (id),
+    at_ms         INTEGER NOT NULL,
+    file          TEXT,               -- name of a file of the submission; NULL: the whole
+    line          INTEGER CHECK (line > 0), -- of the file; NULL: all of it
+    text          TEXT NOT NULL CHECK (length(text) BETWEEN 1 AND 4000),
+    resolved_ms   INTEGER,            -- of the thread's first comment; NULL: open
+    resolved_by   INTEGER REFERENCES token (id),
+    CHECK (file IS NOT NULL OR line IS NULL)
+) STRICT;
+CREATE INDEX comment_by_submission ON comment (submission_id, id);
+
+-- Entries: lineage, trials, price.
+ALTER TABLE entry ADD COLUMN lineage_id INTEGER REFERENCES entry (id); -- first entry of its revisions and successors; NULL: itself
+ALTER TABLE entry ADD COLUMN supersedes_id INTEGER REFERENCES entry (id);    -- whose place it takes once accepted
+ALTER TABLE entry ADD COLUMN superseded_by_id INTEGER REFERENCES entry (id); -- who stands in its place now
+ALTER TABLE entry ADD COLUMN score_rule TEXT NOT NULL DEFAULT 'median'
+    CHECK (score_rule IN ('median', 'mean', 'olympic')); -- how its runs make its time (common/task.h)
+ALTER TABLE entry ADD COLUMN energy_uj INTEGER CHECK (energy_uj >= 0); -- microjoules to the target
+ALTER TABLE entry ADD COLUMN instance TEXT;            -- type of the rented machine, as stated
+ALTER TABLE entry ADD COLUMN region TEXT;              -- where it was rented
+ALTER TABLE entry ADD COLUMN price_id INTEGER REFERENCES price (id); -- of the catalog, that its cost was computed with
+ALTER TABLE entry ADD COLUMN cost_reason TEXT;         -- why it has no place by cost although it has a price
+CREATE INDEX entry_by_lineage ON entry (lineage_id) WHERE lineage_id IS NOT NULL;
+CREATE INDEX entry_superseded ON entry (superseded_by_id) WHERE superseded_by_id IS NOT NULL;
+CREATE INDEX entry_by_author ON entry (author, task);
+
+-- When an entry stood on its boards; as_of reads it. A row ends when the entry is superseded, withdrawn, reverted
+-- or disqualified; a new one begins when it comes back.
+CREATE TABLE standing (
+    entry_id  INTEGER NOT NULL REFERENCES entry (id),
+    from_ms   INTEGER NOT NULL,
+    from_date TEXT NOT NULL,          -- yyyy-mm-dd: of acceptance; history: as claimed
+    to_ms     INTEGER CHECK (to_ms >= from_ms), -- NULL: it still stands
+    PRIMARY KEY (entry_id, from_ms)
+) STRICT, WITHOUT ROWID;
+INSERT INTO standing (entry_id, from_ms, from_date)
+SELECT id, ifnull(accepted_ms, created_ms), entry_date FROM entry
+WHERE state = 'accepted' AND entry_date IS NOT NULL;
+
+-- Corrections and renames after acceptance: what a field said before.
+CREATE TABLE entry_edit (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    entry_id   INTEGER NOT NULL REFERENCES entry (id),
+    at_ms      INTEGER NOT NULL,
+    token_id   INTEGER REFERENCES token (id),
+    field      TEXT NOT NULL,         -- as the API names it
+    old_value  TEXT,                  -- NULL: it had none
+    new_value  TEXT,
+    reason     TEXT NOT NULL
+) STRICT;
+CREATE INDEX entry_edit_by_entry ON entry_edit (entry_id, id);
+
+ALTER TABLE run ADD COLUMN progress_sha256 BLOB CHECK (length(progress_sha256) = 32); -- of the uploaded file
+ALTER TABLE run ADD COLUMN seed_text TEXT;             -- as an uploader states it; ours: seed
+ALTER TABLE run ADD COLUMN file_name TEXT;             -- of submission_file; NULL: the submission's own progress file
+CREATE INDEX run_by_progress ON run (progress_sha256) WHERE progress_sha256 IS NOT NULL;
+
+-- What looks wrong about an entry although no rule forbids it: equal logs or seeds in two runs.
+CREATE TABLE flag (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    entry_id       INTEGER NOT NULL REFERENCES entry (id),
+    code           TEXT NOT NULL,     -- equal-logs, equal-seeds, ...
+    detail         TEXT NOT NULL,     -- one sentence for people
+    run_id         INTEGER REFERENCES run (id),
+    other_entry_id INTEGER REFERENCES entry (id),
+    other_run_id   INTEGER REFERENCES run (id),
+    at_ms          INTEGER NOT NULL
+) STRICT;
+CREATE INDEX flag_by_entry ON flag (entry_id, id);
+
+-- The verdict of every rule that was checked, in words, with where in which file.
+CREATE TABLE entry_check (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    entry_id INTEGER NOT NULL REFERENCES entry (id),
+    run_id   INTEGER REFERENCES run (id), -- NULL: of the whole entry
+    rule     TEXT NOT NULL,
+    verdict  TEXT NOT NULL CHECK (verdict IN ('pass', 'warning', 'fail', 'not-applicable')),
+    file     TEXT,
+    line     INTEGER,
+    detail   TEXT NOT NULL
+) STRICT;
+CREATE INDEX entry_check_by_entry ON entry_check (entry_id, id);
+
+-- List prices of rented machines. Appended; of rows for one instance type and region the newest that is valid at a
+-- run's date counts.
+CREATE TABLE price_catalog (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    source      TEXT NOT NULL,        -- file or address, as the importer was told
+    sha256      BLOB NOT NULL UNIQUE CHECK (length(sha256) = 32), -- of the file: twice is once
+    valid_from  TEXT NOT NULL,        -- yyyy-mm-dd
+    imported_ms INTEGER NOT NULL,
+    row_count   INTEGER NOT NULL
+) STRICT;
+CREATE TABLE price (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT,
+    catalog_id        INTEGER NOT NULL REFERENCES price_catalog (id),
+    line              INTEGER NOT NULL,  -- of the file
+    provider          TEXT NOT NULL,     -- aws, azure, gcp, lambda
+    instance          TEXT NOT NULL,     -- '': an accelerator that is added to a host (GCP)
+    accelerator       TEXT NOT NULL,     -- as the catalog names it; '': none
+    accelerator_count_text TEXT NOT NULL,
+    vcpus_text        TEXT,
+    memory_gib_text   TEXT,
+    region            TEXT NOT NULL,
+    zone              TEXT,              -- NULL: unknown
+    on_demand_pico    INTEGER CHECK (on_demand_pico >= 0), -- USD an hour; NULL: unknown, never 0
+    on_demand_text    TEXT,
+    spot_pico         INTEGER CHECK (spot_pico >= 0),
+    spot_text         TEXT,
+    valid_from        TEXT NOT NULL,
+    flag              TEXT               -- spot-above-on-demand; NULL: nothing odd
+) STRICT;
+CREATE INDEX price_by_instance ON price (instance, region, valid_from);
+CREATE INDEX price_by_accelerator ON price (accelerator, region, valid_from);
+
+-- Webhooks: what is to be told to whom, and whether it was.
+CREATE TABLE webhook (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    token_id    INTEGER NOT NULL REFERENCES token (id), -- whose it is
+    url         TEXT NOT NULL CHECK (length(url) BETWEEN 1 AND 2000),
+    kinds_json  TEXT NOT NULL,        -- array of text: which events
+    task        TEXT,                 -- of one task alone; NULL: of all
+    secret      BLOB NOT NULL CHECK (length(secret) = 32), -- key of the HMAC; shown once
+    created_ms  INTEGER NOT NULL,
+    ended_ms    INTEGER,              -- deleted by its owner, or given up
+    reason      TEXT NOT NULL DEFAULT '' -- why it was given up
+) STRICT;
+CREATE TABLE delivery (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    webhook_id  INTEGER NOT NULL REFERENCES webhook (id),
+    kind        TEXT NOT NULL,
+    body        BLOB NOT NULL,        -- JSON, the bytes that are signed
+    state       TEXT NOT NULL CHECK (state IN ('waiting', 'delivered', 'failed')),
+    tries       INTEGER NOT NULL DEFAULT 0,
+    next_ms     INTEGER NOT NULL,     -- not before
+    http_status INTEGER,              -- of the last try; NULL: no answer
+    error       TEXT NOT NULL DEFAULT '', -- of the last try
+    created_ms  INTEGER NOT NULL,
+    ended_ms    INTEGER               -- rows are deleted 30 days after
+) STRICT;
+CREATE INDEX delivery_waiting ON delivery (next_ms) WHERE state = 'waiting';
+CREATE INDEX delivery_by_webhook ON delivery (webhook_id, id);
+
+-- What readers see, in the order of the structs in server/store/records.h.
+DROP VIEW entry_row;
+CREATE VIEW entry_row AS
+SELECT id, task, task_version, name, source, submission_id, token_id, run_id, state, reason, tier, model,
+       author, hardware, framework, code_url, claimed_date, entry_date, accepted_ms, created_ms,
+       run_count, tta_ns, wall_ns, cost_pico, latency_ns, inference_cost_pico, tta_hours_text,
+       latency_ms_text, inference_cost_text, cost_per_hour_text, epoch_text, epoch_count_text,
+       accuracy_text, views, devices, nodes, device_kind, device_model, cloud, misc_json, extra_json,
+       ifnull(lineage_id, id) AS lineage_id, supersedes_id, superseded_by_id, score_rule, energy_uj, instance,
+       region, price_id, cost_reason
+FROM entry;
+
+DROP VIEW submission_row;
+CREATE VIEW submission_row AS
+SELECT submission.id, submission.task, submission.name, submission.source, submission.state,
+       submission.reason, submission_state.next, submission_state.owner, submission_state.is_final,
+       submission.since_ms, submission.received_ms,
+       submission.since_ms + submission_state.deadline_ms AS deadline_ms, submission.claimed_date,
+       submission.token_id, entry.id AS entry_id, entry.author,
+       length(submission.entry_bytes) AS entry_bytes,
+       ifnull(length(submission.progress_bytes), 0) AS progress_bytes,
+       submission.progress_bytes IS NOT NULL AS has_progress,
+       submission.kind, ifnull(submission.lineage_id, submission.id) AS lineage_id, submission.revision,
+       submission.overdue_ms
+FROM submission
+JOIN submission_state ON submission_state.name = submission.state
+LEFT JOIN entry ON entry.submission_id = submission.id;
+
+CREATE TRIGGER submission_file_is_kept BEFORE DELETE ON submission_file BEGIN
+    SELECT RAISE(ABORT, 'what was sent is never deleted');
+END;
+CREATE TRIGGER submission_file_is_final BEFORE UPDATE ON submission_file BEGIN
+    SELECT RAISE(ABORT, 'what was sent is never changed');
+END;
+CREATE TRIGGER comment_is_kept BEFORE DELETE ON comment BEGIN
+    SELECT RAISE(ABORT, 'comments are never deleted');
+END;
+CREATE TRIGGER comment_is_final BEFORE UPDATE OF submission_id, thread_id, token_id, at_ms, file, line, text ON comment BEGIN
+    SELECT RAISE(ABORT, 'comments are never changed');
+END;
+CREATE TRIGGER standing_is_kept BEFORE DELETE ON standing BEGIN
+    SELECT RAISE(ABORT, 'when an entry stood is never deleted');
+END;
+CREATE TRIGGER standing_ends_once BEFORE UPDATE ON standing
+    WHEN OLD.to_ms IS NOT NULL OR NEW.from_ms <> OLD.from_ms OR NEW.from_date <> OLD.from_date BEGIN
+    SELECT RAISE(ABORT, 'when an entry stood is never changed');
+END;
+CREATE TRIGGER entry_edit_is_kept BEFORE DELETE ON entry_edit BEGIN
+    SELECT RAISE(ABORT, 'the audit trail is never deleted');
+END;
+CREATE TRIGGER entry_edit_is_final BEFORE UPDATE ON entry_edit BEGIN
+    SELECT RAISE(ABORT, 'the audit trail is never changed');
+END;
+CREATE TRIGGER task_setting_is_kept BEFORE DELETE ON task_setting BEGIN
+    SELECT RAISE(ABORT, 'settings are never deleted');
+END;
+CREATE TRIGGER task_setting_is_final BEFORE UPDATE ON task_setting BEGIN
+    SELECT RAISE(ABORT, 'settings are never changed');
+END;
+CREATE TRIGGER price_is_kept BEFORE DELETE ON price BEGIN
+    SELECT RAISE(ABORT, 'prices are never deleted');
+END;
+CREATE TRIGGER price_is_final BEFORE UPDATE ON price BEGIN
+    SELECT RAISE(ABORT, 'prices are never changed');
+END;
