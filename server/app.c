@@ -12,6 +12,7 @@
 #include "server/http/listener.h"
 #include "server/http/router.h"
 #include "server/page/pages.h"
+#include "server/store/lock.h"
 #include "server/store/read.h"
 #include "server/store/verbs.h"
 
@@ -32,6 +33,7 @@ struct server { /* the app's private part; app comes first */
     struct router *router;
     struct ticker ticker;
     struct store_options store_options;
+    int lock_fd; /* held while this server may write; -1: none */
 };
 
 static enum status open_parts(struct server *server, const struct app_options *options,
@@ -52,6 +54,7 @@ enum status app_create(const struct app_options *options, struct app **app, stru
 
     if (server == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the server");
+    server->lock_fd = -1;
     server->ticker.app = &server->app;
     (void)pthread_mutex_init(&server->ticker.lock, NULL);
     (void)pthread_condattr_init(&attributes);
@@ -78,6 +81,7 @@ void app_destroy(struct app *app)
     stop_ticker(&server->ticker);
     listener_destroy(app->listener);
     store_close(app->store);
+    store_lock_release(server->lock_fd); /* behind the last write */
     board_cache_destroy(app->boards);
     router_destroy(server->router);
     task_table_destroy(app->tasks);
@@ -138,6 +142,8 @@ static enum status open_parts(struct server *server, const struct app_options *o
                                                    .tasks = app->tasks,
                                                    .committed = note_commit,
                                                    .opaque = &server->ticker};
+    if (status == ST_OK && !app->read_only) /* before the store: a refused server changes nothing */
+        status = store_lock_acquire(options->db_path, &server->lock_fd, err);
     if (status == ST_OK)
         status = store_open(&server->store_options, &app->store, err);
     listen.router = server->router;

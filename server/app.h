@@ -37,7 +37,7 @@ struct app_options {
     bool read_only;
 };
 
-/* Opens everything and begins to serve. */
+/* Opens everything and begins to serve. ST_UNAVAILABLE when another server that writes has the database. */
 enum status app_create(const struct app_options *options, struct app **app, struct error *err);
 /* Stops in the order of design.md: quiesce, answer parked polls, end streams, drain the writer, stop. */
 void app_destroy(struct app *app);              /* accepts NULL */
