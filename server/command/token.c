@@ -1,5 +1,6 @@
 /* server/command/token.c: `daybreakd token create|list|revoke`: who may write. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,14 +23,14 @@ static enum status run_action(const struct request *request, struct arena *arena
                               struct error *err);
 static enum status create_token(const struct request *request, struct arena *arena,
                                 struct error *err);
+static enum status hand_over(struct store *store, const struct create_token *made,
+                             struct arena *arena, struct error *err);
 static enum status list_tokens(const struct request *request, struct arena *arena,
                                struct error *err);
 static enum status revoke_token(const struct request *request, struct arena *arena,
                                 struct error *err);
-static enum status write_store(const struct request *request, struct arena *arena,
-                               enum status (*verb)(struct db *, struct arena *, void *,
-                                                   struct error *),
-                               void *args, struct error *err);
+static enum status open_store(const struct request *request, struct task_table **tasks,
+                              struct store **store, struct error *err);
 static void print_time(struct opt_i64 time_ms);
 
 int command_token(int argc, char *const *argv)
@@ -75,6 +76,7 @@ int command_token(int argc, char *const *argv)
         .summary = "Creates a token and prints it, this once; lists tokens; revokes one.",
     };
 
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is a failed write: see hand_over() */
     arena_init(&arena, ARENA_BYTES_MAX);
     if (arguments == NULL)
         (void)error_set(&err, ST_NO_MEMORY, NULL, "out of memory");
@@ -111,6 +113,8 @@ static enum status create_token(const struct request *request, struct arena *are
                                 struct error *err)
 {
     struct create_token create = {.ttl_days = {request->has_ttl, request->ttl_days}};
+    struct task_table *tasks = NULL;
+    struct store *store = NULL;
     enum status status;
 
     if (request->role == NULL || request->name == NULL)
@@ -121,10 +125,33 @@ static enum status create_token(const struct request *request, struct arena *are
     create.name = str_from_cstr(request->name);
     status = files_make_parent(request->db, err);
     if (status == ST_OK)
-        status = write_store(request, arena, verb_create_token, &create, err);
-    if (status == ST_OK && (printf("%s\n", create.text) < 0 || fflush(stdout) != 0))
-        status = error_set(err, ST_IO, NULL, "cannot write to stdout");
+        status = open_store(request, &tasks, &store, err);
+    if (status == ST_OK)
+        status = store_run_verb(store, verb_create_token, &create, arena, err);
+    if (status == ST_OK)
+        status = hand_over(store, &create, arena, err);
+    store_close(store);
+    task_table_destroy(tasks);
     return status;
+}
+
+/* The token is shown this once: one that could not be shown is of use to nobody, and is revoked. */
+static enum status hand_over(struct store *store, const struct create_token *made,
+                             struct arena *arena, struct error *err)
+{
+    struct revoke_token revoke = {made->id};
+    struct error fault = {0};
+
+    if (printf("%s\n", made->text) >= 0 && fflush(stdout) == 0)
+        return ST_OK;
+    if (store_run_verb(store, verb_revoke_token, &revoke, arena, &fault) != ST_OK)
+        return error_set_code(err, ST_IO, NULL, NULL, "revoke it",
+                              "cannot write to stdout, and token %" PRId64
+                              " is still good, for it could not be revoked: %s",
+                              made->id, fault.detail);
+    return error_set(err, ST_IO, NULL,
+                     "cannot write to stdout: nobody has token %" PRId64 ", so it was revoked",
+                     made->id);
 }
 
 /* One line each: id, role, name, created, expires, revoked, last use; "-" for never. */
@@ -159,6 +186,8 @@ static enum status revoke_token(const struct request *request, struct arena *are
 {
     struct revoke_token revoke = {0};
     struct store_reader *reader = NULL;
+    struct task_table *tasks = NULL;
+    struct store *store = NULL;
     enum status status;
 
     if (!str_parse_i64(str_from_cstr(request->id_text), &revoke.id) || revoke.id < 1)
@@ -166,28 +195,24 @@ static enum status revoke_token(const struct request *request, struct arena *are
                          "an ID is a number: the part of the token before its secret, or of list");
     status = store_reader_open(request->db, &reader, err); /* never makes a database for this */
     store_reader_close(reader);
-    return status == ST_OK ? write_store(request, arena, verb_revoke_token, &revoke, err) : status;
-}
-
-static enum status write_store(const struct request *request, struct arena *arena,
-                               enum status (*verb)(struct db *, struct arena *, void *,
-                                                   struct error *),
-                               void *args, struct error *err)
-{
-    struct task_table *tasks = NULL;
-    struct store *store = NULL;
-    enum status status = task_table_create(&tasks, err);
-
-    if (status == ST_OK) {
-        const struct store_options options = {.path = request->db, .tasks = tasks};
-
-        status = store_open(&options, &store, err);
-    }
     if (status == ST_OK)
-        status = store_run_verb(store, verb, args, arena, err);
+        status = open_store(request, &tasks, &store, err);
+    if (status == ST_OK)
+        status = store_run_verb(store, verb_revoke_token, &revoke, arena, err);
     store_close(store);
     task_table_destroy(tasks);
     return status;
+}
+
+/* Both are the caller's, on failure as well. */
+static enum status open_store(const struct request *request, struct task_table **tasks,
+                              struct store **store, struct error *err)
+{
+    struct store_options options = {.path = request->db};
+    enum status status = task_table_create(tasks, err);
+
+    options.tasks = *tasks;
+    return status == ST_OK ? store_open(&options, store, err) : status;
 }
 
 static void print_time(struct opt_i64 time_ms)

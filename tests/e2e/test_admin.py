@@ -74,9 +74,33 @@ def one_server(tap):
                 tap.ok(serve_again(fresh)[0] == 4 and not os.path.exists(fresh), "and makes no database")
 
 
+def no_orphaned_token(tap):
+    create = ("token", "create", "--role", "operator", "--name", "lost", "--db")
+    with Server() as server:
+        db = server.db
+        with open("/dev/full", "wb") as full:
+            lost = run(*create, db, stdout=full)
+        tap.ok(lost.returncode == 4 and "revoked" in lost.stderr and lost.stderr.count("\n") == 1,
+               "a token that cannot be printed is an error that says its end", f"{lost.returncode} {lost.stderr}")
+        reader, writer = os.pipe()
+        os.close(reader)
+        broken = run(*create, db, stdout=writer)
+        os.close(writer)
+        tap.ok(broken.returncode == 4 and "revoked" in broken.stderr, "so is one whose reader went away", f"{broken.returncode} {broken.stderr}")
+        closed = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", DAYBREAKD, *create, db], stderr=subprocess.PIPE, text=True,
+                                timeout=WAIT_S, check=False)
+        tap.ok(closed.returncode == 4 and "revoked" in closed.stderr, "and one for a closed stdout", f"{closed.returncode} {closed.stderr}")
+        kept = server.token("operator", "kept")
+        rows = [line.split("\t") for line in server.command("token", "list").splitlines()]
+        column = rows[0].index("revoked")
+        states = {row[0]: row[column] == "-" for row in rows[1:]}
+        tap.ok(len(states) == 4 and [id for id, good in states.items() if good] == [kept.split("_")[2]],
+               "only the token that somebody has is good", rows)
+
+
 def main():
     tap = Tap()
-    for part in (one_server,):
+    for part in (one_server, no_orphaned_token):
         part(tap)
     tap.done()
 
