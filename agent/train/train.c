@@ -1,10 +1,11 @@
 /* agent/train/train.c: `daybreak-agent train`: one training without a server, whose results go into a
- * folder: NAME.json, NAME.tsv, model.safetensors, checkpoint.safetensors, events.ndjson. */
+ * folder: NAME.json, NAME.tsv, model.safetensors, checkpoint.safetensors, events.ndjson. A folder holds one run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/command.h"
@@ -21,6 +22,9 @@
 #include "common/log.h"
 #include "common/opt.h"
 
+#define CHECKPOINT_NAME  "checkpoint.safetensors"
+#define EVENTS_NAME      "events.ndjson"
+#define MODEL_NAME       "model.safetensors"
 #define PRICE_DIGITS_MAX 18
 #define TARGET_UNIT      1000000 /* common/measure.h: 1e-6 percent */
 
@@ -39,6 +43,7 @@ struct training {
     uint32_t seed;
     char dir[FILES_PATH_BYTES_MAX], name[ENTRY_NAME_BYTES_MAX];
     char checkpoint[FILES_PATH_BYTES_MAX], model[FILES_PATH_BYTES_MAX], data[FILES_PATH_BYTES_MAX];
+    char events[FILES_PATH_BYTES_MAX];
     int events_fd;
     struct buf line;
     struct progress progress;
@@ -135,16 +140,61 @@ static enum status choose_seed(const struct request *request, uint32_t *seed, st
     return ST_OK;
 }
 
+static bool is_in_folder(const char *path, const char *folder)
+{
+    char above[FILES_PATH_BYTES_MAX];
+    const char *slash = strrchr(path, '/');
+    struct stat a, b;
+
+    (void)snprintf(above, sizeof above, "%.*s", slash == NULL ? 1 : (int)(slash - path + 1),
+                   slash == NULL ? "." : path);
+    return stat(above, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* What another run left is not written over; a training that goes on from a checkpoint there may. */
+static enum status check_folder(const struct training *training, struct error *err)
+{
+    char entry[ENTRY_NAME_BYTES_MAX + 8], progress[ENTRY_NAME_BYTES_MAX + 8];
+    const char *const names[] = {EVENTS_NAME, CHECKPOINT_NAME, MODEL_NAME, entry, progress};
+    const char *resume = training->request->resume;
+    char path[FILES_PATH_BYTES_MAX];
+    enum status status = ST_OK;
+    struct buf found;
+
+    if (resume != NULL && is_in_folder(resume, training->dir))
+        return ST_OK;
+    (void)snprintf(entry, sizeof entry, "%s.json", training->name);
+    (void)snprintf(progress, sizeof progress, "%s.tsv", training->name);
+    buf_init(&found, sizeof path);
+    for (size_t i = 0; status == ST_OK && i < ARRAY_LEN(names); i++) {
+        status = files_join(path, training->dir, names[i], err);
+        if (status == ST_OK && files_exists(path))
+            buf_appendf(&found, "%s%s", found.len > 0 ? ", " : "", names[i]);
+    }
+    if (status == ST_OK)
+        status = buf_check(&found, err);
+    if (status == ST_OK && found.len > 0)
+        status = error_set(err, ST_CONFLICT, "--out",
+                           "%.100s holds the files of another run (%.*s): name another folder with "
+                           "--out, or go on from its checkpoint with --resume",
+                           training->dir, (int)found.len, found.data);
+    buf_fini(&found);
+    return status;
+}
+
+/* A training that goes on in its folder appends to the events that are there. */
 static enum status open_events(struct training *training, struct error *err)
 {
-    char path[FILES_PATH_BYTES_MAX];
-    enum status status = files_join(path, training->dir, "events.ndjson", err);
+    const int how = training->request->resume != NULL ? O_APPEND : O_EXCL;
+    enum status status = files_join(training->events, training->dir, EVENTS_NAME, err);
 
     if (status != ST_OK)
         return status;
-    training->events_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    training->events_fd = open(training->events, O_WRONLY | O_CREAT | how | O_CLOEXEC, 0644);
     if (training->events_fd < 0)
-        return error_set(err, ST_IO, path, "cannot create %s: %s", path, strerrordesc_np(errno));
+        return error_set(err, ST_IO, training->events, "cannot create %s: %s", training->events,
+                         strerrordesc_np(errno));
     return ST_OK;
 }
 
@@ -166,11 +216,13 @@ static enum status prepare(struct training *training, const struct task *task, c
     else
         status = files_join(training->dir, "var/train", training->name, err);
     if (status == ST_OK)
+        status = check_folder(training, err);
+    if (status == ST_OK)
         status = files_make_folder(training->dir, 0755, err);
     if (status == ST_OK)
-        status = files_join(training->checkpoint, training->dir, "checkpoint.safetensors", err);
+        status = files_join(training->checkpoint, training->dir, CHECKPOINT_NAME, err);
     if (status == ST_OK)
-        status = files_join(training->model, training->dir, "model.safetensors", err);
+        status = files_join(training->model, training->dir, MODEL_NAME, err);
     if (status == ST_OK && request->data == NULL)
         status = files_cache_path(training->data, task->dataset, err);
     if (status == ST_OK)
@@ -233,6 +285,8 @@ static int run_training(struct training *training, const struct parent_plan *pla
     int code;
 
     progress_end(&training->progress);
+    if (!result.started && request->resume == NULL)
+        (void)unlink(training->events); /* no run came of it: the folder is free for the next try */
     if (status == ST_OK && result.epoch_count > 0)
         status = output_write_entry(&output, plan, &result, err);
     if (status != ST_OK) {
@@ -308,7 +362,7 @@ static enum status write_event(struct training *training, const struct event *ev
     buf_append_char(&training->line, '\n');
     status = buf_check(&training->line, err);
     return status == ST_OK ? files_write_all(training->events_fd, training->line.data,
-                                             training->line.len, "events.ndjson", err)
+                                             training->line.len, EVENTS_NAME, err)
                            : status;
 }
 
@@ -367,7 +421,7 @@ int command_train(int argc, char *const *argv)
         {"target", OPT_TEXT, &request.target, NULL, 0, 0, "PERCENT",
          "marks another crossing than the task's; changes nothing else"},
         {"max-epochs", OPT_DOUBLE, &request.max_epochs, &request.has_max_epochs, 0, 0, "X",
-         "stop after so many; the schedule stays"},
+         "stop after so many, on the same schedule; marked, refused by timed boards"},
         {"holdout", OPT_FLAG, &request.holdout, NULL, 0, 0, NULL,
          "train and evaluate on training images alone; never ranked"},
         {"resume", OPT_TEXT, &request.resume, NULL, 0, 0, "FILE",

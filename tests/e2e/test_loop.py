@@ -308,9 +308,48 @@ def standard_files(tap):
             tap.ok(said.returncode == 0 and re.match(r"daybreak-agent \S+ \(", said.stdout), f"{command} has --version", said.stderr)
 
 
+def one_run_in_a_folder(tap):
+    """Another run's files are not written over; whoever goes on from a checkpoint keeps the events from before."""
+    with Server() as server:
+        env = dict(os.environ, DAYBREAK_TEST_WORKLOAD="1", DAYBREAK_SYNTHETIC_EPOCHS="4")
+        out = os.path.join(server.folder, "out")
+
+        def train(*words, seed=3, **more):
+            return subprocess.run([AGENT, "train", "synthetic", "--task", TASK, "--seed", str(seed), *words], env=dict(env, **more),
+                                  capture_output=True, text=True, timeout=WAIT_S, check=False)
+
+        def contents():
+            found = {}
+            for name in sorted(os.listdir(out)):
+                with open(os.path.join(out, name), "rb") as file:
+                    found[name] = file.read()
+            return found
+
+        failed = train("--out", out, DAYBREAK_SYNTHETIC_RATE="0")
+        tap.ok(failed.returncode == 2 and os.listdir(out) == [], "a training that never began leaves its folder free", failed.stderr)
+        first = train("--out", out)
+        before = contents()
+        second = train("--out", out)
+        tap.ok(first.returncode == 0 and second.returncode == 2 and all(name in second.stderr for name in before) and
+               second.stderr.strip().count("\n") == 0, "a second run in one folder is refused, naming what is there", second.stderr)
+        tap.ok(contents() == before, "and changes nothing")
+        other = train("--out", out, seed=4)
+        tap.ok(other.returncode == 2 and "events.ndjson" in other.stderr and contents() == before, "whatever its seed", other.stderr)
+        strange = os.path.join(server.folder, "strange.safetensors")
+        os.link(os.path.join(out, "checkpoint.safetensors"), strange)
+        away = train("--out", out, "--resume", strange, DAYBREAK_SYNTHETIC_EPOCHS="6")
+        tap.ok(away.returncode == 2 and contents() == before, "or when it goes on from elsewhere", away.stderr)
+        rest = train("--out", out, "--resume", os.path.join(out, "checkpoint.safetensors"), DAYBREAK_SYNTHETIC_EPOCHS="6")
+        after = contents()
+        events = [json.loads(line) for line in after["events.ndjson"].splitlines()]
+        tap.ok(rest.returncode == 0 and after["events.ndjson"].startswith(before["events.ndjson"]) and
+               [e["epoch"] for e in events if e["kind"] == "eval"] == [1, 2, 3, 4, 5, 6],
+               "going on from its own checkpoint appends to its events", f"{rest.stderr} {events}")
+
+
 def main():
     tap = Tap()
-    for part in (standard_files, whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, misuse, submits):
+    for part in (standard_files, one_run_in_a_folder, whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, misuse, submits):
         part(tap)
     tap.done()
 
