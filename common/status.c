@@ -2,7 +2,6 @@
 #include "common/status.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdbool.h>
 
 #include "common/str.h"
@@ -44,6 +43,15 @@ enum status error_set_code(struct error *err, enum status status, const char *co
 {
     va_list args;
 
+    va_start(args, format);
+    (void)error_set_code_v(err, status, code, field, hint, format, args);
+    va_end(args);
+    return status;
+}
+
+enum status error_set_code_v(struct error *err, enum status status, const char *code,
+                             const char *field, const char *hint, const char *format, va_list args)
+{
     assert(status > ST_OK && status < STATUS_COUNT);
     if (err == NULL || err->status != ST_OK)
         return status;
@@ -51,9 +59,7 @@ enum status error_set_code(struct error *err, enum status status, const char *co
     copy_text(err->code, sizeof err->code, code);
     copy_text(err->field, sizeof err->field, field);
     copy_text(err->hint, sizeof err->hint, hint);
-    va_start(args, format);
     fill_text(err->detail, sizeof err->detail, format, args);
-    va_end(args);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #ifndef DAYBREAK_COMMON_STATUS_H
 #define DAYBREAK_COMMON_STATUS_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -52,6 +53,9 @@ enum status error_set(struct error *err, enum status status, const char *field, 
 enum status error_set_code(struct error *err, enum status status, const char *code,
                            const char *field, const char *hint, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+enum status error_set_code_v(struct error *err, enum status status, const char *code,
+                             const char *field, const char *hint, const char *format, va_list args)
+    __attribute__((format(printf, 6, 0)));
 
 const char *status_name(enum status status); /* "ST_INVALID" */
 int status_exit_code(enum status status);    /* design.md, Programs: 0, 2, 3 or 4 */

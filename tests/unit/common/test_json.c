@@ -266,6 +266,128 @@ static void reader_names_the_first_fault(void **state)
     }
 }
 
+static void reader_names_every_fault_with_line_and_pointer(void **state)
+{
+    static const char text[] = "{\"word\": \"dance\",\n"
+                               " \"n\": 11,\n"
+                               " \"part\": {\n"
+                               "   \"deep\": false, \"odd/one\": 1},\n"
+                               " \"long\": \"abcd\",\n"
+                               " \"colour\": \"red\"}";
+    static const char *const words[] = {"setup", "train", "finish", NULL};
+    static const struct {
+        const char *field, *code;
+        int line;
+    } rows[] = {
+        {"/task", "missing_member", 1},
+        {"/word", "bad_value", 1},
+        {"/n", "out_of_range", 2},
+        {"/part/deep", "wrong_type", 4},
+        {"/part/more", "missing_member", 3},
+        {"/part/odd~1one", "unknown_member", 4},
+        {"/part", "bad_part", 3},
+        {"/long", "too_long", 5},
+        {"/colour", "unknown_member", 6},
+    };
+    struct json_reader reader, part;
+    struct arena arena;
+    struct json_doc doc;
+    struct error err = {0};
+    struct fault_list faults = {.arena = &arena};
+    const json_t *object = NULL;
+    const char *word = NULL;
+    struct str string = {0};
+    int64_t number = 7;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    assert_int_equal(json_doc_parse(str_from_cstr(text), &arena, &doc, &err), ST_OK);
+    json_reader_init_doc(&reader, &doc, &faults, &err);
+    assert_false(json_read_text(&reader, "task", true, 10, &string));
+    assert_false(json_read_word(&reader, "word", true, words, &word));
+    assert_false(json_read_i64(&reader, "n", true, 0, 10, &number));
+    assert_int_equal(number, 7);
+    assert_true(json_read_object(&reader, "part", true, &object));
+    json_reader_init_part(&part, &reader, object, "/part");
+    assert_false(json_read_i64(&part, "deep", true, 0, 9, &number));
+    assert_false(json_read_bool(&part, "more", true, &(bool){false}));
+    assert_int_equal(json_reader_finish(&part), ST_INVALID);
+    assert_int_equal(json_reader_fault(&part, NULL, "bad_part", NULL, "none of it"), ST_INVALID);
+    assert_false(json_read_text(&reader, "long", true, 3, &string));
+    assert_int_equal(json_reader_finish(&reader), ST_INVALID);
+    assert_int_equal(faults.count, ARRAY_LEN(rows));
+    assert_int_equal(faults.left_out, 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_string_equal(faults.items[i].field, rows[i].field);
+        assert_string_equal(faults.items[i].code, rows[i].code);
+        assert_int_equal(faults.items[i].line, rows[i].line);
+    }
+    assert_string_equal(faults.items[1].hint, "setup, train or finish");
+    assert_string_equal(err.field, "/task"); /* the first fault alone */
+    json_doc_fini(&doc);
+    arena_fini(&arena);
+}
+
+static void reader_takes_a_good_body_whole(void **state)
+{
+    static const char *const words[] = {"setup", "train", NULL};
+    struct json_reader reader;
+    struct arena arena;
+    struct json_doc doc;
+    struct error err = {0};
+    struct fault_list faults = {.arena = &arena};
+    const char *word = NULL;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    assert_int_equal(json_doc_parse(STR("{\"word\":\"train\"}"), &arena, &doc, &err), ST_OK);
+    json_reader_init_doc(&reader, &doc, &faults, &err);
+    assert_true(json_read_word(&reader, "word", true, words, &word));
+    assert_ptr_equal(word, words[1]);
+    assert_false(json_read_word(&reader, "absent", false, words, &word));
+    assert_int_equal(json_reader_finish(&reader), ST_OK);
+    assert_int_equal(faults.count, 0);
+    assert_null(faults.items);
+    json_doc_fini(&doc);
+    arena_fini(&arena);
+}
+
+static void reader_counts_what_the_list_cannot_hold(void **state)
+{
+    struct json_reader reader;
+    struct arena arena;
+    struct json_doc doc;
+    struct error err = {0};
+    struct fault_list faults = {.arena = &arena};
+    struct buf text;
+
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    buf_init(&text, 4096);
+    for (int i = 0; i < 64; i++)
+        buf_appendf(&text, "%s\"m%d\":1", i == 0 ? "{" : ",", i);
+    buf_append_char(&text, '}');
+    assert_int_equal(json_doc_parse(buf_str(&text), &arena, &doc, &err), ST_OK);
+    json_reader_init_doc(&reader, &doc, &faults, &err);
+    assert_int_equal(json_reader_finish(&reader), ST_INVALID);
+    assert_int_equal(faults.count, FAULTS_MAX);
+    assert_int_equal(faults.left_out, 64 - FAULTS_MAX);
+    assert_string_equal(faults.items[FAULTS_MAX - 1].field, "/m19");
+    json_doc_fini(&doc);
+    /* No memory for the list: the first fault is in err all the same. */
+    faults = (struct fault_list){.arena = &(struct arena){.bytes_max = 1}};
+    err = (struct error){0};
+    json_reader_init(&reader, NULL, "", NULL);
+    assert_int_equal(json_reader_finish(&reader), ST_INVALID); /* with nobody who listens */
+    assert_int_equal(fault_list_add(&faults, &(struct error){.status = ST_INVALID}, &err),
+                     ST_INVALID);
+    assert_int_equal(err.status, ST_INVALID);
+    assert_int_equal(faults.count, 0);
+    assert_int_equal(faults.left_out, 1);
+    buf_fini(&text);
+    arena_fini(&arena);
+}
+
 static void json_writes_compactly_and_exactly(void **state)
 {
     static const char text[] = "{\"b\":1,\"a\":[0.1,true,null,\"\xC3\xA9\"]}";
@@ -296,6 +418,9 @@ int main(void)
         cmocka_unit_test(json_says_when_the_arena_is_used_up),
         cmocka_unit_test(reader_takes_members_and_refuses_the_rest),
         cmocka_unit_test(reader_names_the_first_fault),
+        cmocka_unit_test(reader_names_every_fault_with_line_and_pointer),
+        cmocka_unit_test(reader_takes_a_good_body_whole),
+        cmocka_unit_test(reader_counts_what_the_list_cannot_hold),
         cmocka_unit_test(json_writes_compactly_and_exactly),
     };
 
