@@ -12,7 +12,8 @@ struct output {
     const char *dir, *name;
     const char *author, *author_email, *cost_per_hour, *instance; /* NULL: not given */
     const char *target_text;
-    bool holdout, resumed, partial; /* partial: on some of the images */
+    bool holdout, resumed, partial; /* partial: on some of the images; a run that
+                                       * max_epochs ended early is marked so by its facts */
 };
 
 /* Writes both files. Without an author they are written, too: a server names what is missing. */

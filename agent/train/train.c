@@ -252,12 +252,15 @@ static void print_result(const struct training *training, const struct parent_pl
     (void)printf(" entry=%s/%s.json\n", training->dir, training->name);
 }
 
-static void say_what_is_missing(const struct request *request)
+static void say_what_is_missing(const struct request *request, const struct parent_result *result)
 {
     if (request->author == NULL || request->author_email == NULL)
         (void)fprintf(stderr, "The entry is not complete: give%s%s to name who submits it.\n",
                       request->author == NULL ? " --author NAME" : "",
                       request->author_email == NULL ? " --author-email ADDRESS" : "");
+    if (json_is_true(json_object_get(result->facts, "partial")))
+        (void)fprintf(stderr, "It ended before its recipe does (--max-epochs), so it is marked as "
+                              "partial and timed boards refuse it.\n");
     if (request->cost_per_hour == NULL)
         (void)fprintf(stderr, "Without --cost-per-hour it is left out of the cost board.\n");
 }
@@ -294,7 +297,7 @@ static int run_training(struct training *training, const struct parent_plan *pla
         code = status_exit_code(status);
     } else {
         print_result(training, plan, &result);
-        say_what_is_missing(request);
+        say_what_is_missing(request, &result);
         if (!result.whole)
             (void)fprintf(stderr, "Stopped as asked; --resume %s goes on from there.\n",
                           training->checkpoint);

@@ -14,7 +14,7 @@
 #include "common/crypto.h"
 #include "common/log.h"
 
-#define META_COUNT      7
+#define META_COUNT      8
 #define META_TEXT_BYTES 32
 
 static enum status cifar10_open(const struct workload_options *options, void **state,
@@ -40,6 +40,7 @@ static enum status compile_programs(const struct workload_options *options, stru
                                     struct error *err);
 static void hash_plans(struct cifar10_state *s);
 static enum status take_step(struct cifar10_state *s, struct error *err);
+static bool is_partial(const struct cifar10_state *s);
 static bool at_evaluation_point(const struct cifar10_state *s);
 static enum status report_loss(struct cifar10_state *s, struct workload_progress *progress,
                                struct error *err);
@@ -172,14 +173,16 @@ static enum status cifar10_save(void *state, const char *path, struct error *err
     struct cifar10_state *s = state;
     char step[META_TEXT_BYTES], seed[META_TEXT_BYTES], images[META_TEXT_BYTES];
     const struct safetensors_meta metas[META_COUNT] = {
-        {"workload", "cifar10"}, {"recipe", s->recipe->name}, {"step", step},
-        {"seed", seed},          {"build", build_id()},       {"data_sha256", s->data_digest},
-        {"train_images", images}};
+        {"workload", "cifar10"},  {"recipe", s->recipe->name}, {"step", step},
+        {"seed", seed},           {"build", build_id()},       {"data_sha256", s->data_digest},
+        {"train_images", images}, {"partial", "true"}};
+    const size_t meta_count =
+        is_partial(s) ? META_COUNT : META_COUNT - 1; /* the mark is the last */
 
     (void)snprintf(step, sizeof step, "%lld", (long long)s->step);
     (void)snprintf(seed, sizeof seed, "%lu", (unsigned long)s->seed);
     (void)snprintf(images, sizeof images, "%lld", (long long)s->shape.train_count);
-    return checkpoint_write(s->store, path, metas, META_COUNT, err);
+    return checkpoint_write(s->store, path, metas, meta_count, err);
 }
 
 static enum status cifar10_describe(void *state, struct buf *out, struct error *err)
@@ -206,6 +209,8 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
     buf_appendf(out, ",\"train_images\":%lld,\"test_images\":%lld,\"views\":%lld",
                 (long long)s->shape.train_count, (long long)s->shape.test_count,
                 (long long)s->recipe->views);
+    if (is_partial(s))
+        buf_append_cstr(out, ",\"partial\":true");
     buf_appendf(out,
                 ",\"optimizer\":\"SGD, Nesterov\",\"learning_rate\":%.10g,\"momentum\":%.10g,"
                 "\"weight_decay\":%.10g,\"label_smoothing\":%.10g",
@@ -421,6 +426,12 @@ static enum status take_step(struct cifar10_state *s, struct error *err)
     if (s->step % s->recipe->lookahead_every == 0 || s->step == s->shape.total_steps)
         status = session_run(s->session, s->programs[PROGRAM_LOOKAHEAD], err);
     return status;
+}
+
+/* Training ends before the recipe does. */
+static bool is_partial(const struct cifar10_state *s)
+{
+    return s->step_limit < s->shape.total_steps;
 }
 
 static bool at_evaluation_point(const struct cifar10_state *s)

@@ -20,6 +20,7 @@ struct synthetic {
     struct rng_key key;
     int64_t epochs, rate, die_at; /* die_at: 0 is never */
     int64_t epoch;
+    bool partial; /* --max-epochs ends it before DAYBREAK_SYNTHETIC_EPOCHS do */
 };
 
 static const char *const recipes[] = {"synthetic"};
@@ -57,7 +58,8 @@ static enum status synthetic_open(const struct workload_options *options, void *
         free(w);
         return status;
     }
-    if (options->has_max_epochs && options->max_epochs < (double)w->epochs)
+    w->partial = options->has_max_epochs && options->max_epochs < (double)w->epochs;
+    if (w->partial)
         w->epochs = options->max_epochs < 1.0 ? 1 : (int64_t)options->max_epochs;
     *state = w;
     return ST_OK;
@@ -171,8 +173,8 @@ static enum status synthetic_describe(void *state, struct buf *out, struct error
 
     buf_appendf(out,
                 "{\"model\":\"synthetic\",\"recipe\":\"synthetic\",\"device\":\"cpu\","
-                "\"isa\":\"none\",\"precision\":\"f32\",\"threads\":1,\"rate\":%lld}",
-                (long long)w->rate);
+                "\"isa\":\"none\",\"precision\":\"f32\",\"threads\":1,\"rate\":%lld%s}",
+                (long long)w->rate, w->partial ? ",\"partial\":true" : "");
     return buf_check(out, err);
 }
 

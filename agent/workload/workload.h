@@ -91,7 +91,7 @@ struct workload_ops {
     enum status (*save)(void *state, const char *path, struct error *err);
     /* Appends one JSON object of plain members (text, numbers, booleans) that says what was chosen:
      * at least model, recipe, device, isa, precision, threads, plan_sha256, parameters, batch,
-     * data_sha256. It becomes `misc` of the entry. Valid after open; without line feeds. */
+     * data_sha256; `partial` is true when max_epochs ends it before its recipe does. It becomes `misc` of the entry. Valid after open; without line feeds. */
     enum status (*describe)(void *state, struct buf *out, struct error *err);
     void (*close)(void *state); /* accepts NULL */
     /* What open would compile, as text: needs no data. NULL: the workload has no plan to show. */

@@ -122,9 +122,10 @@ const struct intake_code intake_codes[] = {
         "hours_decrease", INTAKE_ERROR, "hours are fewer than in the row before",
         "give the hours from the start of the training, in order, under the heading hours",
         HEADER "1\t0.2\t90\n2\t0.1\t94\n"),
-    ENTRY_CODE("run_not_ranked", INTAKE_ERROR,
-               "misc says that the run was resumed, held images back or used a part of them",
-               "train once from start to end on all images", TRAIN_TASK, MISC("\"resumed\": true")),
+    ENTRY_CODE(
+        "run_not_ranked", INTAKE_ERROR,
+        "misc says that the run was resumed, ended early, held images back or used a part of them",
+        "train once from start to end on all images", TRAIN_TASK, MISC("\"resumed\": true")),
     /* Warnings: the file looks wrong. */
     {"file_not_used", INTAKE_WARNING, "an inference entry has no progress file",
      "send the entry alone", INTAKE_NEW, INFER_TASK, INFER(""), ROWS, 0, 0, true},

@@ -423,10 +423,10 @@ static void judge_misc(struct judge *judge)
         judge_marks(judge, member.value);
 }
 
-/* What our agent marks is never ranked: its times or its images are not those of the task (design.md, Programs). */
+/* What our agent marks is never ranked: its times, images or end are not those of the task (design.md, Programs). */
 static void judge_marks(struct judge *judge, const json_t *misc)
 {
-    static const char *const marks[] = {"resumed", "holdout", "partial"};
+    static const char *const marks[] = {"resumed", "holdout", "partial", "incomplete"};
 
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
         struct intake_place place = {.file = INTAKE_ENTRY, .line = 1, .field = "misc"};

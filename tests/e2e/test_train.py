@@ -148,6 +148,31 @@ def check_resume(tap, folder, first):
     tap.ok(judged.returncode == 2 and "run_not_ranked" in judged.stdout, "and refused by the boards", judged.stdout)
 
 
+def misc_of(out):
+    return json.loads(read(out, "cifar10-tiny_seed7.json"))["misc"]
+
+
+def model_meta(out):
+    model = read(out, "model.safetensors")
+    return json.loads(model[8:8 + int.from_bytes(model[:8], "little")])["__metadata__"]
+
+
+def check_partial(tap, folder, first):
+    """A run goes to its recipe's end: one that --max-epochs ends before is marked and refused, even when it reached."""
+    tap.ok("partial" not in misc_of(first) and "partial" not in model_meta(first), "a whole run has no mark")
+    for name, epochs, early in (("short", "1", True), ("whole", "1000", False)):
+        out = os.path.join(folder, name)
+        done = train(folder, "--seed", "7", "--out", out, "--target", "1", "--max-epochs", epochs, "--author", "A. Tester",
+                     "--author-email", "a@example.org")
+        marks = (misc_of(out).get("partial", False), model_meta(out).get("partial", "false") == "true", "partial" in done.stderr)
+        tap.ok(done.returncode == 0 and marks == (early, early, early),
+               f"--max-epochs {epochs}: entry, model and words are {'marked' if early else 'as without it'}", f"{marks} {done.stderr}")
+        pair = [os.path.join(out, f"cifar10-tiny_seed7.{ending}") for ending in ("json", "tsv")]
+        judged = subprocess.run([DAYBREAKD, "check", "--task", TASK, *pair], capture_output=True, text=True, timeout=WAIT_S, check=False)
+        tap.ok(("run_not_ranked" in judged.stdout) == early and (judged.returncode == 2 or not early),
+               f"and it is {'refused by the boards' if early else 'not refused for that'}", judged.stdout)
+
+
 def check_misuse(tap, folder):
     missed = train(folder, "--seed", "7", "--out", os.path.join(folder, "d"), "--target", "100", "--max-epochs", "1")
     tap.ok(missed.returncode == 2 and "reached=no" in missed.stdout and "--author" in missed.stderr,
@@ -198,6 +223,7 @@ def main():
         print(f"# one tiny training: {time.monotonic() - begun:.1f} s", flush=True)
         check_determinism(tap, folder, first)
         check_resume(tap, folder, first)
+        check_partial(tap, folder, first)
         check_misuse(tap, folder)
         check_job(tap, folder)
     finally:

@@ -242,6 +242,7 @@ static void faults_of_the_entry_are_named(void **state)
         {"cifar10-train", "\"misc\":{\"resumed\":true}", "run_not_ranked", "misc", true},
         {"cifar10-train", "\"misc\":{\"holdout\":true}", "run_not_ranked", "misc", true},
         {"cifar10-train", "\"misc\":{\"partial\":true}", "run_not_ranked", "misc", true},
+        {"cifar10-train", "\"misc\":{\"incomplete\":true}", "run_not_ranked", "misc", true},
         {"cifar10-train", "\"top1Accuracy\":94", "field_not_used", "top1Accuracy", false},
         {"cifar10-inference", "\"latency\":0,\"top1Accuracy\":95", "out_of_range", "latency", true},
         {"cifar10-inference", "\"latency\":null,\"top1Accuracy\":95", "bad_type", "latency", true},
