@@ -131,6 +131,8 @@ $(BUILD)/tests/kernels/%.t: tests/kernels/%.c $(BUILD)/libagent.a $(BUILD)/libco
 	$(link_test) -lcmocka $(AGENT_LIBS) $(COMMON_LIBS) -lm
 $(BUILD)/tests/support/%: tests/support/%.c $(BUILD)/libserver.a $(BUILD)/libcommon.a
 	$(link_test) $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
+$(BUILD)/tests/property/%: tests/property/%.c $(BUILD)/libserver.a $(BUILD)/libcommon.a
+	$(link_test) $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
 define link_test
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
