@@ -162,6 +162,19 @@ INSERT INTO epoch (run_id, attempt_id, seq, label, official_ns, wall_ns, value_t
                    views, extra_json)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
 
+-- The first standing begins on the entry's own date, later ones today; two of one millisecond are told apart.
+-- name: begin_standing write
+INSERT INTO standing (entry_id, from_ms, from_date)
+SELECT entry.id, max(?2, ifnull(1 + (SELECT max(ifnull(to_ms, from_ms)) FROM standing WHERE entry_id = ?1), 0)),
+       iif(EXISTS (SELECT 1 FROM standing WHERE entry_id = ?1), strftime('%Y-%m-%d', ?2 / 1000, 'unixepoch'),
+           entry.entry_date)
+FROM entry
+WHERE entry.id = ?1 AND entry.entry_date IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM standing WHERE entry_id = ?1 AND to_ms IS NULL);
+
+-- name: end_standing write
+UPDATE standing SET to_ms = max(?2, from_ms) WHERE entry_id = ?1 AND to_ms IS NULL;
+
 -- name: list_entries read
 SELECT * FROM entry_row WHERE task = ?1 ORDER BY id;
 

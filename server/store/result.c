@@ -297,7 +297,8 @@ static enum status score_entry(struct db *db, const struct run_end *end,
     query_bind_text(&run, shown->value_text);
     query_bind_opt(&run, shown->views);
     query_bind_opt(&run, cost);
-    return query_done(&run, err);
+    status = query_done(&run, err);
+    return status == ST_OK && accepted ? db_begin_standing(db, end->entry_id, err) : status;
 }
 
 static const char *miss_reason(const struct result *results, size_t count)

@@ -107,6 +107,13 @@ enum status db_note_agent(struct db *db, int64_t agent_id, struct error *err);
 enum status db_raise_version(struct db *db, const char *topic, struct error *err);
 enum status db_raise_entry(struct db *db, int64_t entry_id, struct error *err);
 
+/* When an entry stood on its boards (standing.c), for as_of. Every verb that makes an entry accepted, once state,
+ * entry_date and accepted_ms are written, begins a standing; every verb that takes it from there ends it. The first
+ * one begins on entry_date (history: as claimed; without one it has no standing), later ones today. Both are without
+ * effect where the entry stands, or stands not, already. */
+enum status db_begin_standing(struct db *db, int64_t entry_id, struct error *err);
+enum status db_end_standing(struct db *db, int64_t entry_id, struct error *err);
+
 /* One row of `token` with a fresh secret (token.c): for verb_create_token and verb_register_agent. */
 enum status db_insert_token(struct db *db, struct arena *arena, enum role role, struct str name,
                             struct opt_i64 expires_ms, int64_t *id, const char **text,

@@ -199,6 +199,8 @@ static enum status insert_all(struct db *db, struct intake_row *row, struct erro
         status = insert_entry(db, row, err);
     if (status == ST_OK && row->entry->task->phase == TASK_TRAIN)
         status = insert_run(db, row, err);
+    if (status == ST_OK && row->accepted_ms.has)
+        status = db_begin_standing(db, row->entry_id, err);
     if (status == ST_OK)
         status = db_note_board(db, row->entry->task->id, row->entry_id, err);
     (void)snprintf(topic, sizeof topic, "submission:%" PRId64, row->submission_id);
