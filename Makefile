@@ -146,16 +146,22 @@ unit: $(call test_bin,$(UNIT_TESTS)) ## build and run the C tests alone; T=name 
 # suite runs on sanitized builds. FUZZ= leaves the fuzz targets out.
 FUZZ ?= 1
 SCRIPT_TESTS = $(sort $(wildcard tests/lint/test_*.py tests/http/run_*.py tests/http/test_*.py tests/e2e/test_*.py tests/fault/test_*.py \
-               tests/web/run*.mjs)) $(if $(FUZZ),tests/fuzz/test_short.sh)
+               tests/property/test_*.py tests/web/run*.mjs)) $(if $(FUZZ),tests/fuzz/test_short.sh)
 TESTS = $(call test_bin,$(UNIT_TESTS)) $(SCRIPT_TESTS)
 export BUILD
 export DAYBREAKD ?= $(BUILD)/daybreakd
 export DAYBREAK_AGENT ?= $(BUILD)/daybreak-agent
 
 test: setup-if-missing-test ## everything that a change must pass; T=name runs a part; ends with the counts
-	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) $(BUILD)/tests/support/print_codes controls $(BUILD)/npm.stamp
+	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) $(BUILD)/tests/support/print_codes $(PROPERTY_BIN) controls $(BUILD)/npm.stamp
 	$(Q)$(if $(FUZZ),$(MAKE) --no-print-directory -j2 fuzz-programs)
 	$(Q)tests/support/harness.pl -j 2 $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $(T),$(t)),$(t))),$(TESTS))
+
+# Ranking against a naive reference; the short form is part of `test`.
+PROPERTY_BIN = $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/property/*.c))
+property: SETS ?= 100000
+property: $(PROPERTY_BIN) ## random boards against a naive reference: SETS (100000) of them from SEED (1) on
+	$(Q)SETS=$(SETS) SEED=$(SEED) /usr/bin/python3 tests/property/test_ranking.py
 
 $(BUILD)/npm.stamp: tests/web/package.json tests/web/package-lock.json
 	@mkdir -p $(@D)
@@ -242,6 +248,6 @@ help: ## print this list
 clean: ## remove what was built (var/ and data sets stay)
 	rm -rf $(BUILD) tests/web/node_modules
 
-.PHONY: all unit test controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
+.PHONY: all unit test property controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
         run bench install coverage help clean force
 -include $(shell find $(BUILD) -path $(BUILD)/fuzz -prune -o -path $(BUILD)/asan -prune -o -path $(BUILD)/tsan -prune -o -name '*.d' -print 2>/dev/null)
