@@ -7,6 +7,10 @@
 
 __extension__ typedef __int128 i128;
 
+static double student_density(double t, double df);
+static double log_gamma(double x);
+static double beta_regularised(double a, double b, double x, double y);
+static double beta_fraction(double a, double b, double x);
 static int compare_i64(const void *left, const void *right);
 
 bool measure_count_meets(int64_t correct, int64_t total, int64_t target_e6)
@@ -41,9 +45,81 @@ struct measure_spread measure_spread(const double *values, size_t count)
     for (size_t i = 0; i < count; i++) /* in a second pass: no cancellation of large squares */
         squares += (values[i] - spread.mean) * (values[i] - spread.mean);
     spread.deviation = sqrt(squares / (double)(count - 1));
-    if (spread.mean < 0.0 || spread.mean > 0.0)
+    if (spread.mean < 0.0 || spread.mean > 0.0) {
         spread.cv = spread.deviation / spread.mean;
+        spread.cv_population = sqrt(squares / (double)count) / spread.mean;
+    }
     return spread;
+}
+
+void measure_mean_interval(const struct measure_spread *spread, double *low, double *high)
+{
+    const double n = (double)spread->count;
+    double half;
+
+    assert(spread->count >= 2);
+    half = measure_student_quantile(0.975, n - 1.0) * spread->deviation / sqrt(n);
+    *low = spread->mean - half;
+    *high = spread->mean + half;
+}
+
+/* P(|T| > |t|) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1, 26.5.27). x and 1 - x are
+ * both formed from df and t: neither loses digits where it is small. */
+double measure_student_cdf(double t, double df)
+{
+    double tail;
+
+    assert(df > 0.0);
+    tail = beta_regularised(df / 2.0, 0.5, df / (df + t * t), t * t / (df + t * t)) / 2.0;
+    return t > 0.0 ? 1.0 - tail : tail;
+}
+
+/* Newton's steps inside an interval in which the distribution function, which only rises, passes p; where a step would
+ * leave it, it is halved. */
+double measure_student_quantile(double p, double df)
+{
+    double low = -1.0, high = 1.0, t = 0.0;
+
+    assert(p > 0.0);
+    assert(p < 1.0);
+    while (measure_student_cdf(low, df) > p)
+        low *= 2.0;
+    while (measure_student_cdf(high, df) < p)
+        high *= 2.0;
+    for (int i = 0; i < 200; i++) {
+        const double excess = measure_student_cdf(t, df) - p;
+        double next;
+
+        if (excess < 0.0)
+            low = t;
+        else
+            high = t;
+        next = t - excess / student_density(t, df);
+        if (!(next > low && next < high))
+            next = low + (high - low) / 2.0;
+        if (fabs(next - t) <= 1e-14 * fabs(next))
+            return next;
+        t = next;
+    }
+    return t;
+}
+
+bool measure_welch(const struct measure_spread *faster, const struct measure_spread *slower,
+                   struct measure_welch *test)
+{
+    double a, b;
+
+    if (faster->count < 2 || slower->count < 2)
+        return false;
+    a = faster->deviation * faster->deviation / (double)faster->count;
+    b = slower->deviation * slower->deviation / (double)slower->count;
+    if (!(a + b > 0.0))
+        return false;
+    test->t = (slower->mean - faster->mean) / sqrt(a + b);
+    test->df = (a + b) * (a + b) /
+               (a * a / (double)(faster->count - 1) + b * b / (double)(slower->count - 1));
+    test->p = measure_student_cdf(-test->t, test->df);
+    return true;
 }
 
 int64_t measure_median(int64_t *values, size_t count)
@@ -74,6 +150,69 @@ void measure_wilson(size_t hits, size_t count, double *low, double *high)
     *low =
         hits == 0 ? 0.0 : centre - half; /* exact at the ends, where rounding could step outside */
     *high = hits == count ? 1.0 : centre + half;
+}
+
+static double student_density(double t, double df)
+{
+    const double pi = 3.14159265358979323846;
+
+    return exp(log_gamma((df + 1.0) / 2.0) - log_gamma(df / 2.0) -
+               (df + 1.0) / 2.0 * log1p(t * t / df)) /
+           sqrt(df * pi);
+}
+
+/* lgamma() writes a global sign, which threads would share. */
+static double log_gamma(double x)
+{
+    int sign;
+
+    return lgamma_r(x, &sign);
+}
+
+/* The regularised incomplete beta function I_x(a, b) for a, b > 0; y = 1 - x. */
+static double beta_regularised(double a, double b, double x, double y)
+{
+    double front;
+
+    if (!(x > 0.0))
+        return 0.0;
+    if (!(y > 0.0))
+        return 1.0;
+    front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log(y));
+    /* The fraction converges fast on this side of the mean; on the other I_x(a, b) = 1 - I_y(b, a) does. */
+    if (x < (a + 1.0) / (a + b + 2.0))
+        return front * beta_fraction(a, b, x) / a;
+    return 1.0 - front * beta_fraction(b, a, y) / b;
+}
+
+/* The continued fraction of I_x (NIST DLMF 8.17.22), from the front by Lentz's method: `above` and `below` are the
+ * ratios of neighbouring numerators and denominators. */
+static double beta_fraction(double a, double b, double x)
+{
+    enum { STEPS_MAX = 10000 };
+    const double tiny = 1e-300;
+    double above = 1.0, below = 1.0 - (a + b) * x / (a + 1.0), value;
+
+    below = 1.0 / (fabs(below) < tiny ? tiny : below);
+    value = below;
+    for (int m = 1; m <= STEPS_MAX; m++) {
+        const double d = (double)m;
+        const double terms[] = {d * (b - d) * x / ((a + 2.0 * d - 1.0) * (a + 2.0 * d)),
+                                -(a + d) * (a + b + d) * x / ((a + 2.0 * d) * (a + 2.0 * d + 1.0))};
+        double change = 1.0;
+
+        for (int i = 0; i < 2; i++) {
+            below = 1.0 + terms[i] * below;
+            above = 1.0 + terms[i] / above;
+            below = 1.0 / (fabs(below) < tiny ? tiny : below);
+            above = fabs(above) < tiny ? tiny : above;
+            change = above * below;
+            value *= change;
+        }
+        if (fabs(change - 1.0) < 1e-15)
+            break;
+    }
+    return value;
 }
 
 static int compare_i64(const void *left, const void *right)

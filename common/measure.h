@@ -15,12 +15,30 @@ bool measure_count_meets(int64_t correct, int64_t total, int64_t target_e6);
  * 0 <= left_out_ns <= wall_ns. */
 int64_t measure_official_ns(int64_t wall_ns, int64_t left_out_ns);
 
-/* Mean, sample deviation (n - 1; 0 when n < 2) and CV = deviation / mean (0 when the mean is 0). */
+/* Mean, sample deviation (n - 1; 0 when n < 2) and CV = deviation / mean (0 when the mean is 0); cv_population is
+ * the same with n in place of n - 1. */
 struct measure_spread {
     size_t count;
-    double mean, deviation, cv;
+    double mean, deviation, cv, cv_population;
 };
 struct measure_spread measure_spread(const double *values, size_t count);
+
+/* The mean's 95 % interval: mean -+ t(0.975; n - 1) s / sqrt(n) (Student 1908). spread->count >= 2. */
+void measure_mean_interval(const struct measure_spread *spread, double *low, double *high);
+
+/* Student's t with df > 0 degrees of freedom, not only whole ones: P(T <= t), and the t with P(T <= t) = p for
+ * 0 < p < 1. Both within 1e-10 of the exact value (relatively, where that is above 1). */
+double measure_student_cdf(double t, double df);
+double measure_student_quantile(double p, double df);
+
+/* One-sided t test without equal variances (Welch 1947; df of Welch and Satterthwaite): `p` is the probability of a
+ * difference of the means such as this or a greater one if `faster` were in truth not smaller than `slower`.
+ * False: it cannot be told: fewer than two values on a side, or no spread on both. */
+struct measure_welch {
+    double t, df, p;
+};
+bool measure_welch(const struct measure_spread *faster, const struct measure_spread *slower,
+                   struct measure_welch *test);
 
 /* Median, the mean of the two middle ones when count is even. Reorders values. count > 0. */
 int64_t measure_median(int64_t *values, size_t count);

@@ -87,12 +87,115 @@ static void wilson_matches_published_intervals(void **state)
     assert_true(fabs(low - 0.5655175) < 1e-6 && high == 1.0);
 }
 
+/* Tables of Student's t (Fisher and Yates 1963; to more digits: NIST's). */
+static void student_quantiles_are_those_of_the_tables(void **state)
+{
+    static const struct {
+        double p, df, t;
+    } rows[] = {
+        {0.975, 1, 12.7062047362},
+        {0.975, 2, 4.3026527297},
+        {0.975, 4, 2.7764451052},
+        {0.975, 10, 2.2281388520},
+        {0.975, 30, 2.0422724563},
+        {0.975, 100, 1.9839715185},
+        {0.95, 13, 1.7709333960},
+        {0.99, 5, 3.3649299989},
+        {0.9995, 1, 636.6192487688},
+        {0.025, 4, -2.7764451052},
+        {0.5, 7, 0.0},
+        {0.975, 1e6, 1.9599663},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const double t = measure_student_quantile(rows[i].p, rows[i].df);
+
+        assert_true(fabs(t - rows[i].t) < 1e-6 * (1.0 + fabs(rows[i].t)) / 10.0);
+        assert_true(fabs(measure_student_cdf(t, rows[i].df) - rows[i].p) < 1e-12);
+    }
+}
+
+/* One degree of freedom is Cauchy's distribution, two have a closed form. */
+static void student_cdf_agrees_with_its_closed_forms(void **state)
+{
+    static const double at[] = {-1e9, -40.0, -2.0, -1.0, -1e-9, 0.0, 1e-9, 0.5, 1.0, 3.0, 1e3, 1e9};
+    const double pi = 3.14159265358979323846;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+        const double t = at[i];
+
+        assert_true(fabs(measure_student_cdf(t, 1.0) - (0.5 + atan(t) / pi)) < 1e-12);
+        assert_true(fabs(measure_student_cdf(t, 2.0) - (0.5 + t / (2.0 * sqrt(2.0 + t * t)))) <
+                    1e-12);
+        assert_true(fabs(measure_student_cdf(t, 17.5) + measure_student_cdf(-t, 17.5) - 1.0) <
+                    1e-12);
+    }
+    assert_true(measure_student_cdf(-1e3, 1.0) > 3.18e-4 &&
+                measure_student_cdf(-1e3, 1.0) < 3.19e-4);
+}
+
+/* Student's sleep data (Biometrika 1908): R's t.test(extra ~ group, data = sleep), whose documentation prints
+ * t = -1.8608, df = 17.776, p-value = 0.07939, two-sided. */
+static void welch_gives_the_figures_of_students_sleep_data(void **state)
+{
+    static const double first[] = {0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0},
+                        second[] = {1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
+    const struct measure_spread a = measure_spread(first, 10), b = measure_spread(second, 10);
+    struct measure_welch test = {0};
+
+    (void)state;
+    assert_true(measure_welch(&a, &b, &test));
+    assert_true(fabs(test.t - 1.8608) < 5e-5);
+    assert_true(fabs(test.df - 17.776) < 5e-4);
+    assert_true(fabs(2.0 * test.p - 0.07939) < 5e-6);
+    assert_true(measure_welch(&b, &a, &test)); /* the other way round it is no record at all */
+    assert_true(fabs(test.p - (1.0 - 0.07939 / 2.0)) < 5e-6);
+    assert_true(measure_welch(&a, &a, &test) && fabs(test.p - 0.5) < 1e-12);
+}
+
+static void welch_needs_two_values_on_each_side_and_a_spread(void **state)
+{
+    static const double values[] = {3, 3, 3}, other[] = {4, 5};
+    const struct measure_spread one = measure_spread(other, 1), two = measure_spread(other, 2),
+                                flat = measure_spread(values, 3);
+    struct measure_welch test;
+
+    (void)state;
+    assert_false(measure_welch(&one, &two, &test));
+    assert_false(measure_welch(&two, &one, &test));
+    assert_false(measure_welch(&flat, &flat, &test));
+    assert_true(measure_welch(&flat, &two, &test)); /* one side's spread is enough */
+    assert_true(fabs(test.df - 1.0) < NEAR && test.p < 0.11 && test.p > 0.10);
+}
+
+/* 2, 4, 4, 4, 5, 5, 7, 9: s = sqrt(32/7), t(0.975; 7) = 2.3646242510. */
+static void mean_interval_is_students(void **state)
+{
+    static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+    const struct measure_spread spread = measure_spread(values, ARRAY_LEN(values));
+    const double half = 2.3646242510 * sqrt(32.0 / 7.0) / sqrt(8.0);
+    double low, high;
+
+    (void)state;
+    assert_true(fabs(spread.cv_population - 2.0 / 5.0) < NEAR);
+    measure_mean_interval(&spread, &low, &high);
+    assert_true(fabs(low - (5.0 - half)) < 1e-9);
+    assert_true(fabs(high - (5.0 + half)) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(count_meets_a_target_by_exact_integers),
         cmocka_unit_test(official_time_leaves_out_a_third_at_most),
         cmocka_unit_test(spread_is_the_sample_deviation),
+        cmocka_unit_test(student_quantiles_are_those_of_the_tables),
+        cmocka_unit_test(student_cdf_agrees_with_its_closed_forms),
+        cmocka_unit_test(welch_gives_the_figures_of_students_sleep_data),
+        cmocka_unit_test(welch_needs_two_values_on_each_side_and_a_spread),
+        cmocka_unit_test(mean_interval_is_students),
         cmocka_unit_test(median_of_even_counts_is_the_mean_of_the_middle_two),
         cmocka_unit_test(wilson_matches_published_intervals),
     };
