@@ -150,7 +150,7 @@ FROM agent WHERE entry.id = ?1 AND agent.id = ?2;
 -- name: score_entry write
 UPDATE entry
 SET state = ?2, reason = ?3, entry_date = ?4, accepted_ms = ?5, run_id = ?6, tta_ns = ?7, wall_ns = ?8,
-    epoch_text = ?9, epoch_count_text = ?9, accuracy_text = ?10, views = ?11, cost_pico = ?12
+    epoch_text = ?9, epoch_count_text = ?9, accuracy_text = ?10, views = ?11, cost_pico = ?12, score_rule = ?13
 WHERE id = ?1;
 
 -- name: insert_run write
@@ -197,6 +197,14 @@ ORDER BY run.entry_id, run.ordinal;
 -- name: list_entry_ttas read
 SELECT entry_id, tta_ns FROM run WHERE entry_id = ?1 AND state = 'reached' AND tta_ns IS NOT NULL
 ORDER BY ordinal;
+
+-- name: list_task_standings read
+SELECT standing.entry_id, standing.from_date, standing.to_ms
+FROM entry JOIN standing ON standing.entry_id = entry.id
+WHERE entry.task = ?1 ORDER BY standing.entry_id, standing.from_ms;
+
+-- name: list_entry_standings read
+SELECT entry_id, from_date, to_ms FROM standing WHERE entry_id = ?1 ORDER BY from_ms;
 
 -- name: list_submissions read
 SELECT * FROM submission_row

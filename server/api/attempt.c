@@ -243,7 +243,8 @@ static enum status find_place(struct request *request, const struct finish *args
     status = store_get_entry(reader, &arena, args->entry_id, &entry, err);
     task = status == ST_OK ? task_find(request->app->tasks, str_from_cstr(entry.task)) : NULL;
     if (task != NULL)
-        status = board_load(reader, &arena, task, BOARD_TIME, false, 0, &board, err);
+        status =
+            board_load(reader, &arena, task, &(struct board_rule){.by = BOARD_TIME}, &board, err);
     for (size_t i = 0; task != NULL && status == ST_OK && i < board.item_count; i++)
         if (board.items[i].row->entry == args->entry_id)
             *place = (struct opt_i64){true, (int64_t)board.items[i].place};

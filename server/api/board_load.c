@@ -3,9 +3,13 @@
 
 #include "common/clock.h"
 
-static bool is_shown(const struct entry_record *record, bool has_as_of, int64_t as_of_days);
+#define MS_PER_DAY INT64_C(86400000)
 
-void board_fill_entry(const struct entry_record *record, struct board_entry *entry)
+static enum status fill_standings(const struct entry_record *record, struct arena *arena,
+                                  struct board_entry *entry, struct error *err);
+
+enum status board_fill_entry(const struct entry_record *record, struct arena *arena,
+                             struct board_entry *entry, struct error *err)
 {
     struct error ignored = {0};
     bool padded;
@@ -38,6 +42,10 @@ void board_fill_entry(const struct entry_record *record, struct board_entry *ent
         .tier = record->tier,
         .tta_runs_ns = record->tta_runs_ns,
         .tta_run_count = record->tta_run_count,
+        .has_energy = record->energy_uj.has,
+        .energy_uj = record->energy_uj.value,
+        .device_kind = record->device_kind,
+        .cost_reason = record->cost_reason,
         .not_ranked_reason = record->reason[0] == '\0' ? NULL : record->reason,
     };
     if (record->inference_cost_pico.has) {
@@ -51,38 +59,49 @@ void board_fill_entry(const struct entry_record *record, struct board_entry *ent
     if (record->entry_date != NULL)
         (void)clock_parse_date(str_from_cstr(record->entry_date), &entry->date_days, &padded,
                                &ignored);
+    return fill_standings(record, arena, entry, err);
 }
 
 enum status board_load(struct store_reader *reader, struct arena *arena, const struct task *task,
-                       enum board_by by, bool has_as_of, int64_t as_of_days, struct board *board,
-                       struct error *err)
+                       const struct board_rule *rule, struct board *board, struct error *err)
 {
     struct entry_record *records;
     struct board_entry *entries;
-    size_t record_count, count = 0;
+    size_t count;
     enum status status =
-        store_list_entries(reader, arena, str_from_cstr(task->id), &records, &record_count, err);
+        store_list_entries(reader, arena, str_from_cstr(task->id), &records, &count, err);
 
     if (status != ST_OK)
         return status;
-    entries = ARENA_NEW_ARRAY(arena, record_count, struct board_entry);
+    entries = ARENA_NEW_ARRAY(arena, count, struct board_entry);
     if (entries == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
-    for (size_t i = 0; i < record_count; i++)
-        if (is_shown(&records[i], has_as_of, as_of_days))
-            board_fill_entry(&records[i], &entries[count++]);
-    return board_build(task, by, entries, count, arena, board, err);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        status = board_fill_entry(&records[i], arena, &entries[i], err);
+    return status == ST_OK ? board_rank(task, rule, entries, count, arena, board, err) : status;
 }
 
-/* Without a date (not accepted yet) an entry is shown, below the board, only as things stand now. */
-static bool is_shown(const struct entry_record *record, bool has_as_of, int64_t as_of_days)
+/* The store has moments; a board asks for days, UTC. */
+static enum status fill_standings(const struct entry_record *record, struct arena *arena,
+                                  struct board_entry *entry, struct error *err)
 {
-    struct error ignored = {0};
-    int64_t date_days;
+    struct board_standing *standings =
+        ARENA_NEW_ARRAY(arena, record->standing_count, struct board_standing);
     bool padded;
 
-    return !has_as_of || (record->entry_date != NULL &&
-                          clock_parse_date(str_from_cstr(record->entry_date), &date_days, &padded,
-                                           &ignored) == ST_OK &&
-                          date_days <= as_of_days);
+    if (standings == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
+    for (size_t i = 0; i < record->standing_count; i++) {
+        const struct standing_record *from = &record->standings[i];
+        const enum status status =
+            clock_parse_date(str_from_cstr(from->from_date), &standings[i].from_days, &padded, err);
+
+        if (status != ST_OK)
+            return status;
+        standings[i].has_to = from->to_ms.has;
+        standings[i].to_days = from->to_ms.value / MS_PER_DAY;
+    }
+    entry->standings = standings;
+    entry->standing_count = record->standing_count;
+    return ST_OK;
 }

@@ -4,9 +4,6 @@
 #ifndef DAYBREAK_SERVER_API_BOARD_LOAD_H
 #define DAYBREAK_SERVER_API_BOARD_LOAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "common/arena.h"
 #include "common/status.h"
 #include "common/task.h"
@@ -15,13 +12,12 @@
 
 #define BOARD_ARENA_BYTES (64u << 20) /* for 10,000 entries with room */
 
-/* One entry as rank wants it. */
-void board_fill_entry(const struct entry_record *record, struct board_entry *entry);
+/* One entry as rank wants it. ST_NO_MEMORY. */
+enum status board_fill_entry(const struct entry_record *record, struct arena *arena,
+                             struct board_entry *entry, struct error *err);
 
-/* The whole board. has_as_of: only entries whose date is not after as_of_days (since 1970-01-01). Entries that
- * are not ranked stand in not_ranked with their reasons. ST_INVALID: the task has no such board. */
+/* The whole board by a rule (rank/board.h). ST_INVALID: the task has no such board. */
 enum status board_load(struct store_reader *reader, struct arena *arena, const struct task *task,
-                       enum board_by by, bool has_as_of, int64_t as_of_days, struct board *board,
-                       struct error *err);
+                       const struct board_rule *rule, struct board *board, struct error *err);
 
 #endif

@@ -85,14 +85,14 @@ static enum status write_places(struct request *request, struct store_reader *re
     enum status status = ST_OK;
 
     json_out_begin(out, "places", '[');
-    for (enum board_by by = BOARD_TIME; by < BOARD_ENERGY && task != NULL; by++) {
+    for (enum board_by by = BOARD_TIME; by <= BOARD_ENERGY && task != NULL; by++) {
         struct arena arena;
         struct board board;
 
         if (!board_by_fits(by, task))
             continue;
         arena_init(&arena, BOARD_ARENA_BYTES);
-        status = board_load(reader, &arena, task, by, false, 0, &board, err);
+        status = board_load(reader, &arena, task, &(struct board_rule){.by = by}, &board, err);
         if (status == ST_OK)
             write_place(out, &board, entry->id);
         arena_fini(&arena);

@@ -126,9 +126,9 @@ static enum status read_form_by(struct request *request, struct board_form *form
     form->by = form->task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
     if (!query_read_text(&request->query, "by", &by))
         return ST_OK;
-    if (!board_by_parse(by, &form->by) || form->by == BOARD_ENERGY)
+    if (!board_by_parse(by, &form->by))
         return error_set_code(err, ST_INVALID, "bad_parameter", "by", NULL,
-                              "by is time, cost, latency or inference-cost");
+                              "by is time, cost, energy, latency or inference-cost");
     if (!board_by_fits(form->by, form->task))
         return error_set_code(err, ST_INVALID, "no-such-board", "by", NULL, "%s has no board by %s",
                               form->task->id, board_by_name(form->by));
@@ -183,8 +183,9 @@ static enum status write_board(const struct board_form *form, struct store_reade
     char as_of[CLOCK_TEXT_BYTES], cursor[24];
     struct board board;
     int64_t next = 0;
-    enum status status = board_load(reader, arena, form->task, form->by, form->has_as_of,
-                                    form->as_of_days, &board, err);
+    const struct board_rule rule = {
+        .by = form->by, .has_as_of = form->has_as_of, .as_of_days = form->as_of_days};
+    enum status status = board_load(reader, arena, form->task, &rule, &board, err);
 
     if (status != ST_OK)
         return status;

@@ -252,6 +252,7 @@ static enum status add_entry(struct request *request, struct store_reader *reade
 {
     const struct task *task = task_find(request->app->tasks, str_from_cstr(view->task));
     struct entry_record entry;
+    struct board_rule rule = {0};
     struct board board = {0};
     struct arena arena;
     enum status status = store_get_entry(reader, request->arena, entry_id, &entry, err);
@@ -267,9 +268,8 @@ static enum status add_entry(struct request *request, struct store_reader *reade
     if (task == NULL)
         return ST_OK;
     arena_init(&arena, BOARD_ARENA_BYTES);
-    status =
-        board_load(reader, &arena, task, task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY,
-                   false, 0, &board, err);
+    rule.by = task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
+    status = board_load(reader, &arena, task, &rule, &board, err);
     for (size_t i = 0; i < board.item_count && status == ST_OK; i++)
         if (board.items[i].row->entry == entry_id)
             view->place = (struct opt_i64){true, (int64_t)board.items[i].place};

@@ -205,6 +205,7 @@ static enum status find_place(struct request *request, const struct task *task,
                               struct error *err)
 {
     const bool train = task->phase == TASK_TRAIN;
+    struct board_rule rule = {0};
     struct store_reader *reader;
     struct arena arena;
     struct board board;
@@ -217,8 +218,8 @@ static enum status find_place(struct request *request, const struct task *task,
     if (reader == NULL)
         return err->status;
     arena_init(&arena, BOARD_ARENA_BYTES);
-    status =
-        board_load(reader, &arena, task, train ? BOARD_TIME : BOARD_LATENCY, false, 0, &board, err);
+    rule.by = train ? BOARD_TIME : BOARD_LATENCY;
+    status = board_load(reader, &arena, task, &rule, &board, err);
     if (status == ST_OK) {
         place->has = true;
         place->value = (int64_t)board_place_of(&board, train ? record->tta_ns : record->latency_ns);

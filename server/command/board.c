@@ -122,6 +122,8 @@ static enum status read_request(struct request *request, const struct task_table
 
 static enum status print_board(const struct request *request, struct error *err)
 {
+    const struct board_rule rule = {
+        .by = request->by, .has_as_of = request->has_as_of, .as_of_days = request->as_of_days};
     struct store_reader *reader = NULL;
     struct board board;
     struct arena arena;
@@ -130,8 +132,7 @@ static enum status print_board(const struct request *request, struct error *err)
     arena_init(&arena, BOARD_ARENA_BYTES);
     status = store_reader_open(request->db, &reader, err);
     if (status == ST_OK)
-        status = board_load(reader, &arena, request->task, request->by, request->has_as_of,
-                            request->as_of_days, &board, err);
+        status = board_load(reader, &arena, request->task, &rule, &board, err);
     if (status == ST_OK && request->by == BOARD_ENERGY && board.item_count == 0)
         status = error_set(err, ST_NOT_FOUND, "by",
                            "energy is not available: no entry of %s has a reading of it",

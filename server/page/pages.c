@@ -225,11 +225,12 @@ static enum status load_boards(struct page_work *work, const struct task *task,
     if (entries == NULL)
         return error_set(&work->err, ST_NO_MEMORY, NULL, "out of memory for a board");
     for (size_t i = 0; i < count; i++)
-        board_fill_entry(&records[i], &entries[i]);
+        if (board_fill_entry(&records[i], &work->arena, &entries[i], &work->err) != ST_OK)
+            return work->err.status;
     *entry_count = count;
     for (size_t i = 0; i < BOARDS_PER_TASK; i++)
-        if (board_build(task, kinds[task->phase][i], entries, count, &work->arena, &boards[i],
-                        &work->err) != ST_OK)
+        if (board_rank(task, &(struct board_rule){.by = kinds[task->phase][i]}, entries, count,
+                       &work->arena, &boards[i], &work->err) != ST_OK)
             return work->err.status;
     return ST_OK;
 }
@@ -274,8 +275,8 @@ static enum status draw_board(struct page_work *work, struct buf *out)
 
     if (task == NULL ||
         board_query_read(&work->request->query, task, &query, &work->err) != ST_OK ||
-        board_load(work->reader, &work->arena, task, query.by, false, 0, &board, &work->err) !=
-            ST_OK)
+        board_load(work->reader, &work->arena, task, &(struct board_rule){.by = query.by}, &board,
+                   &work->err) != ST_OK)
         return work->err.status;
     page_render_board(out, &work->frame, &board, &query);
     return ST_OK;

@@ -1,8 +1,6 @@
 /* server/rank/board.c: see board.h. */
 #include "server/rank/board.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +20,11 @@ static const struct board_kind kinds[] = {
     [BOARD_ENERGY] = {"energy", "J", TASK_TRAIN, "its device has no energy counter"},
 };
 
-static const char *missing_reason(const struct board_entry *entry, enum board_by by);
+static bool stood_on(const struct board_entry *entry, int64_t days);
+static const char *missing_reason(const struct board_entry *entry, const struct board_rule *rule);
+static enum status keep_bests(struct board *board, struct arena *arena, struct error *err);
+static const char *author_of(const struct board_entry *entry);
+static int compare_authors(const void *left, const void *right);
 static int compare_time(const void *left, const void *right);
 static int compare_cost(const void *left, const void *right);
 static int compare_latency(const void *left, const void *right);
@@ -34,7 +36,6 @@ static int compare_missing(const void *left, const void *right);
 static void give_places(struct board *board);
 static void compare_spreads(struct board *board);
 static struct measure_spread spread_of(const struct board_entry *entry);
-static double half_interval(const struct measure_spread *spread);
 
 static int (*const comparisons[])(const void *, const void *) = {
     [BOARD_TIME] = compare_time,       [BOARD_COST] = compare_cost,
@@ -79,11 +80,12 @@ bool board_value(const struct board_entry *entry, enum board_by by, int64_t *val
     return false;
 }
 
-enum status board_build(const struct task *task, enum board_by by,
-                        const struct board_entry *entries, size_t count, struct arena *arena,
-                        struct board *board, struct error *err)
+enum status board_rank(const struct task *task, const struct board_rule *rule,
+                       const struct board_entry *entries, size_t count, struct arena *arena,
+                       struct board *board, struct error *err)
 {
-    int64_t value;
+    const enum board_by by = rule->by;
+    enum status status = ST_OK;
 
     if (!board_by_fits(by, task))
         return error_set_code(err, ST_INVALID, "no_such_board", "by", NULL,
@@ -98,17 +100,24 @@ enum status board_build(const struct task *task, enum board_by by,
     if (board->items == NULL || board->not_ranked == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the board");
     for (size_t i = 0; i < count; i++) {
-        if (entries[i].not_ranked_reason == NULL && board_value(&entries[i], by, &value))
+        const char *reason;
+
+        if (rule->has_as_of && !stood_on(&entries[i], rule->as_of_days))
+            continue;
+        reason = missing_reason(&entries[i], rule);
+        if (reason == NULL)
             board->items[board->item_count++].row = &entries[i];
         else
             board->not_ranked[board->not_ranked_count++] =
-                (struct board_missing){&entries[i], missing_reason(&entries[i], by)};
+                (struct board_missing){&entries[i], reason};
     }
     qsort(board->items, board->item_count, sizeof *board->items, comparisons[by]);
+    if (rule->best == BOARD_BEST_AUTHOR)
+        status = keep_bests(board, arena, err);
     qsort(board->not_ranked, board->not_ranked_count, sizeof *board->not_ranked, compare_missing);
     give_places(board);
     compare_spreads(board);
-    return ST_OK;
+    return status;
 }
 
 size_t board_place_of(const struct board *board, int64_t value)
@@ -128,16 +137,81 @@ size_t board_place_of(const struct board *board, int64_t value)
     return low + 1;
 }
 
-static const char *missing_reason(const struct board_entry *entry, enum board_by by)
+static bool stood_on(const struct board_entry *entry, int64_t days)
 {
+    for (size_t i = 0; i < entry->standing_count; i++) {
+        const struct board_standing *standing = &entry->standings[i];
+
+        if (standing->from_days <= days && (!standing->has_to || days < standing->to_days))
+            return true;
+    }
+    return false;
+}
+
+/* NULL: it has a place. */
+static const char *missing_reason(const struct board_entry *entry, const struct board_rule *rule)
+{
+    const enum board_by by = rule->by;
     int64_t value;
 
-    if (entry->not_ranked_reason != NULL)
+    if (!rule->has_as_of && entry->not_ranked_reason != NULL)
         return entry->not_ranked_reason;
+    if ((by == BOARD_COST || by == BOARD_INFERENCE_COST) && entry->cost_reason != NULL)
+        return entry->cost_reason;
+    if (board_value(entry, by, &value))
+        return NULL;
     if (by != BOARD_TIME && kinds[by].phase == TASK_TRAIN &&
         !board_value(entry, BOARD_TIME, &value))
         return kinds[BOARD_TIME].missing;
     return kinds[by].missing;
+}
+
+/* Leaves of each author's items the first, in their order, and lists the others below the board. The items' pointers
+ * are sorted by author and address, which is the board's order: the first of each author is the one that stays. */
+static enum status keep_bests(struct board *board, struct arena *arena, struct error *err)
+{
+    struct board_item **by_author = ARENA_NEW_ARRAY(arena, board->item_count, struct board_item *);
+    struct board_item *best = NULL;
+    size_t kept = 0;
+
+    if (by_author == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the board");
+    for (size_t i = 0; i < board->item_count; i++)
+        by_author[i] = &board->items[i];
+    qsort(by_author, board->item_count, sizeof(struct board_item *), compare_authors);
+    for (size_t i = 0; i < board->item_count; i++) {
+        struct board_item *item = by_author[i];
+        const char *reason;
+
+        if (best == NULL || strcmp(author_of(best->row), author_of(item->row)) != 0) {
+            best = item;
+            continue;
+        }
+        reason = arena_printf(arena, "%s of the same author is ahead of it", best->row->name);
+        if (reason == NULL)
+            return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the board");
+        board->not_ranked[board->not_ranked_count++] = (struct board_missing){item->row, reason};
+        item->place = SIZE_MAX; /* it goes */
+    }
+    for (size_t i = 0; i < board->item_count; i++)
+        if (board->items[i].place != SIZE_MAX)
+            board->items[kept++] = board->items[i];
+    board->item_count = kept;
+    return ST_OK;
+}
+
+static const char *author_of(const struct board_entry *entry)
+{
+    return entry->author == NULL ? "" : entry->author;
+}
+
+static int compare_authors(const void *left, const void *right)
+{
+    const struct board_item *a = *(struct board_item *const *)left;
+    const struct board_item *b = *(struct board_item *const *)right;
+    const int order = strcmp(author_of(a->row), author_of(b->row));
+
+    return order != 0 ? order : (a > b) - (a < b);
 }
 
 /* qsort() passes no context, and a board is sorted by one of five values: one function each. */
@@ -216,26 +290,28 @@ static void give_places(struct board *board)
 /* measures.md: entries of two runs or more whose 95 % intervals overlap are not separable from the next. */
 static void compare_spreads(struct board *board)
 {
-    for (size_t i = 0; i < board->item_count; i++) {
+    double next_low = 0.0, next_high = 0.0;
+    bool has_next = false;
+
+    for (size_t i = board->item_count; i-- > 0;) { /* from the last one: each interval once */
         struct board_item *item = &board->items[i];
         const struct measure_spread spread = spread_of(item->row);
-        struct measure_spread next;
+        double low = 0.0, high = 0.0;
 
-        if (spread.count < 2)
-            continue;
-        item->has_cv = true;
+        item->has_cv = spread.count >= 2;
         item->cv = spread.cv;
-        if (board->by != BOARD_TIME || i + 1 == board->item_count)
+        if (board->by != BOARD_TIME)
             continue;
-        next = spread_of(item[1].row);
-        if (next.count < 2)
-            continue;
-        item->has_separable = true;
-        item->separable_from_next =
-            spread.mean + half_interval(&spread) < next.mean - half_interval(&next);
+        if (item->has_cv)
+            measure_mean_interval(&spread, &low, &high);
+        item->has_separable = item->has_cv && has_next;
+        /* On either side: a board by the median may order two otherwise than their means. */
+        item->separable_from_next = item->has_separable && (high < next_low || next_high < low);
+        has_next = item->has_cv;
+        next_low = low;
+        next_high = high;
     }
 }
-
 static struct measure_spread spread_of(const struct board_entry *entry)
 {
     struct measure_spread spread = {0};
@@ -246,24 +322,4 @@ static struct measure_spread spread_of(const struct board_entry *entry)
     for (size_t i = 0; i < entry->tta_run_count; i++)
         values[i] = (double)entry->tta_runs_ns[i];
     return measure_spread(values, entry->tta_run_count);
-}
-
-/* Half of the mean's 95 % interval: t(0.975; n - 1) s / sqrt(n). The quantile of Student's t comes from its
- * Cornish-Fisher expansion around the normal's (Abramowitz and Stegun 26.7.5), whose error is below 0.1 % from
- * four degrees of freedom on; below that the exact values stand here. */
-static double half_interval(const struct measure_spread *spread)
-{
-    static const double exact[] = {0.0, 12.706204736, 4.302652730, 3.182446305};
-    const double z = 1.959963984540054, n = (double)spread->count, f = n - 1.0;
-    double t;
-
-    if (spread->count - 1 < ARRAY_LEN(exact)) {
-        t = exact[spread->count - 1];
-    } else {
-        const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-
-        t = z + (z3 + z) / (4.0 * f) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * f * f) +
-            (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * f * f * f);
-    }
-    return t * spread->deviation / sqrt(n);
 }

@@ -87,7 +87,7 @@ enum board_best { BOARD_BEST_ENTRY, BOARD_BEST_AUTHOR };
 struct board_rule {
     enum board_by by;
     /* The board as it stood at the end of that day: of all entries those that stood then, whatever became of them
-     * since (not_ranked_reason is of today and not asked); none is listed below it. Without: those with no
+     * since (not_ranked_reason is of today and not asked); the others are not mentioned. Without: those with no
      * not_ranked_reason are ranked, the others listed with it. */
     bool has_as_of;
     int64_t as_of_days;
@@ -103,15 +103,11 @@ const char *board_by_unit(enum board_by by); /* "s", "USD", "ms", "J" */
 /* Whether the task has such a board: time, cost and energy for training; latency and inference-cost for
  * inference. */
 bool board_by_fits(enum board_by by, const struct task *task);
-/* The value that a board orders by; false: the entry has none. */
+/* The value that a board orders by; false: the entry has none. One by cost may still have no place there
+ * (cost_reason). */
 bool board_value(const struct board_entry *entry, enum board_by by, int64_t *value);
 
-/* ST_INVALID: the task has no such board; ST_LIMIT: above BOARD_ENTRIES_MAX; ST_NO_MEMORY. */
-enum status board_build(const struct task *task, enum board_by by,
-                        const struct board_entry *entries, size_t count, struct arena *arena,
-                        struct board *board, struct error *err);
-
-/* The same by a rule; board_build() is the rule with `by` alone. */
+/* Orders all entries. ST_INVALID: the task has no such board; ST_LIMIT: above BOARD_ENTRIES_MAX; ST_NO_MEMORY. */
 enum status board_rank(const struct task *task, const struct board_rule *rule,
                        const struct board_entry *entries, size_t count, struct arena *arena,
                        struct board *board, struct error *err);

@@ -4,6 +4,12 @@
 #include "server/store/read.h"
 #include "server/store/store_internal.h"
 
+/* A row of either list of standings, and whose it is. */
+struct standing_row {
+    int64_t entry_id;
+    struct standing_record standing;
+};
+
 static void read_entry(struct query_run *run, struct entry_record *entry);
 static enum status list_entries(struct query_run *run, struct entry_record **rows, size_t *count,
                                 struct error *err);
@@ -12,8 +18,17 @@ static enum status get_one_entry(struct query_run *run, struct entry_record *ent
 static enum status attach_task_ttas(struct store_reader *reader, struct arena *arena,
                                     struct str task, struct entry_record *rows, size_t count,
                                     struct error *err);
+static enum status attach_task_standings(struct store_reader *reader, struct arena *arena,
+                                         struct str task, struct entry_record *rows, size_t count,
+                                         struct error *err);
+static enum status attach_rest(struct store_reader *reader, struct arena *arena,
+                               struct entry_record *entry, struct error *err);
 static enum status attach_ttas(struct store_reader *reader, struct arena *arena,
                                struct entry_record *entry, struct error *err);
+static enum status attach_standings(struct store_reader *reader, struct arena *arena,
+                                    struct entry_record *entry, struct error *err);
+static enum status list_standings(struct query_run *run, struct standing_row **rows, size_t *count,
+                                  struct error *err);
 static enum status list_ttas(struct query_run *run, int64_t (**pairs)[2], size_t *count,
                              struct error *err);
 static void read_submission(struct query_run *run, struct submission_record *row);
@@ -26,7 +41,10 @@ enum status store_list_entries(struct store_reader *reader, struct arena *arena,
 
     query_bind_str(&run, task);
     status = list_entries(&run, rows, count, err);
-    return status == ST_OK ? attach_task_ttas(reader, arena, task, *rows, *count, err) : status;
+    if (status == ST_OK)
+        status = attach_task_ttas(reader, arena, task, *rows, *count, err);
+    return status == ST_OK ? attach_task_standings(reader, arena, task, *rows, *count, err)
+                           : status;
 }
 
 enum status store_get_entry(struct store_reader *reader, struct arena *arena, int64_t id,
@@ -37,7 +55,7 @@ enum status store_get_entry(struct store_reader *reader, struct arena *arena, in
 
     query_bind_i64(&run, id);
     status = get_one_entry(&run, entry, err);
-    return status == ST_OK ? attach_ttas(reader, arena, entry, err) : status;
+    return status == ST_OK ? attach_rest(reader, arena, entry, err) : status;
 }
 
 enum status store_find_entry(struct store_reader *reader, struct arena *arena, struct str task,
@@ -49,7 +67,7 @@ enum status store_find_entry(struct store_reader *reader, struct arena *arena, s
     query_bind_str(&run, task);
     query_bind_str(&run, name);
     status = get_one_entry(&run, entry, err);
-    return status == ST_OK ? attach_ttas(reader, arena, entry, err) : status;
+    return status == ST_OK ? attach_rest(reader, arena, entry, err) : status;
 }
 
 enum status store_list_latest_entries(struct store_reader *reader, struct arena *arena, int limit,
@@ -61,7 +79,7 @@ enum status store_list_latest_entries(struct store_reader *reader, struct arena 
     query_bind_i64(&run, limit);
     status = list_entries(&run, rows, count, err);
     for (size_t i = 0; *rows != NULL && i < *count && status == ST_OK; i++)
-        status = attach_ttas(reader, arena, &(*rows)[i], err);
+        status = attach_rest(reader, arena, &(*rows)[i], err);
     return status;
 }
 
@@ -294,6 +312,45 @@ static enum status attach_task_ttas(struct store_reader *reader, struct arena *a
     return ST_OK;
 }
 
+static enum status attach_task_standings(struct store_reader *reader, struct arena *arena,
+                                         struct str task, struct entry_record *rows, size_t count,
+                                         struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_TASK_STANDINGS, arena);
+    struct standing_record *standings;
+    struct standing_row *found = NULL;
+    size_t found_count = 0, at = 0;
+    enum status status;
+
+    query_bind_str(&run, task);
+    status = list_standings(&run, &found, &found_count, err);
+    if (status != ST_OK)
+        return status;
+    standings = ARENA_NEW_ARRAY(arena, found_count, struct standing_record);
+    if (standings == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the entries");
+    for (size_t i = 0; i < found_count; i++)
+        standings[i] = found[i].standing;
+    for (size_t i = 0; i < count; i++) {
+        while (at < found_count && found[at].entry_id < rows[i].id)
+            at++;
+        rows[i].standings = standings + at;
+        while (at < found_count && found[at].entry_id == rows[i].id) {
+            rows[i].standing_count++;
+            at++;
+        }
+    }
+    return ST_OK;
+}
+
+static enum status attach_rest(struct store_reader *reader, struct arena *arena,
+                               struct entry_record *entry, struct error *err)
+{
+    const enum status status = attach_ttas(reader, arena, entry, err);
+
+    return status == ST_OK ? attach_standings(reader, arena, entry, err) : status;
+}
+
 static enum status attach_ttas(struct store_reader *reader, struct arena *arena,
                                struct entry_record *entry, struct error *err)
 {
@@ -315,6 +372,46 @@ static enum status attach_ttas(struct store_reader *reader, struct arena *arena,
     entry->tta_runs_ns = values;
     entry->tta_run_count = count;
     return ST_OK;
+}
+
+static enum status attach_standings(struct store_reader *reader, struct arena *arena,
+                                    struct entry_record *entry, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_ENTRY_STANDINGS, arena);
+    struct standing_record *standings;
+    struct standing_row *found = NULL;
+    size_t count = 0;
+    enum status status;
+
+    query_bind_i64(&run, entry->id);
+    status = list_standings(&run, &found, &count, err);
+    if (status != ST_OK)
+        return status;
+    standings = ARENA_NEW_ARRAY(arena, count, struct standing_record);
+    if (standings == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the entry");
+    for (size_t i = 0; i < count; i++)
+        standings[i] = found[i].standing;
+    entry->standings = standings;
+    entry->standing_count = count;
+    return ST_OK;
+}
+
+static enum status list_standings(struct query_run *run, struct standing_row **rows, size_t *count,
+                                  struct error *err)
+{
+    size_t capacity = 0;
+
+    while (query_next(run)) {
+        struct standing_row row = {.entry_id = query_i64(run)};
+
+        row.standing.from_date = query_text(run);
+        row.standing.to_ms = query_opt(run);
+        *rows = query_grow(run, *rows, *count, &capacity, sizeof **rows);
+        if (*rows != NULL)
+            (*rows)[(*count)++] = row;
+    }
+    return query_end(run, err);
 }
 
 static enum status list_ttas(struct query_run *run, int64_t (**pairs)[2], size_t *count,

@@ -136,6 +136,13 @@ struct entry_record {
     /* TTA of those of its runs that reached the target. */
     const int64_t *tta_runs_ns;
     size_t tta_run_count;
+    const struct standing_record *standings; /* when it stood on its boards, in order */
+    size_t standing_count;
+};
+
+struct standing_record {
+    const char *from_date;
+    struct opt_i64 to_ms; /* none: it still stands */
 };
 
 struct run_record {

@@ -1,15 +1,13 @@
-/* server/store/result.c: ends runs, and gives an entry of jobs its figures when its last run has ended: the median
- * of all its runs, one that missed counting as infinite (design.md, Words). */
+/* server/store/result.c: ends runs, and gives an entry of jobs its figures when its last run has ended: by the task's
+ * rule, one that missed counting as infinite (server/rank/score.h). */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "common/clock.h"
 #include "common/decimal.h"
-#include "common/measure.h"
+#include "server/rank/score.h"
 #include "server/store/store_internal.h"
 #include "server/store/verbs.h"
-
-#define TTA_INFINITE INT64_MAX
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -35,8 +33,8 @@ static enum status list_results(struct db *db, struct arena *arena, int64_t entr
                                 struct result *results, size_t *count, struct error *err);
 static bool has_ended(const struct result *result);
 static bool has_reached(const struct result *result);
-static int64_t find_median(const struct result *results, size_t count,
-                           const struct result **median);
+static const struct result *find_score(const struct result *results, size_t count,
+                                       enum task_score rule, int64_t *tta_ns);
 static enum status score_entry(struct db *db, const struct run_end *end,
                                const struct result *results, size_t count, struct error *err);
 static const char *miss_reason(const struct result *results, size_t count);
@@ -232,71 +230,62 @@ static bool has_reached(const struct result *result)
     return strcmp(result->state, "reached") == 0 && result->tta_ns.has;
 }
 
-/* The median, and the run that stands for it (the lower one of two). TTA_INFINITE: half or more missed. */
-static int64_t find_median(const struct result *results, size_t count, const struct result **median)
+/* The score by the entry's rule, and the run that stands for it; NULL: there is none. */
+static const struct result *find_score(const struct result *results, size_t count,
+                                       enum task_score rule, int64_t *tta_ns)
 {
-    int64_t values[ENTRY_RUNS_MAX], sorted[ENTRY_RUNS_MAX], middle;
-    size_t reached = 0;
+    struct score_run runs[ENTRY_RUNS_MAX];
+    struct score score;
 
-    *median = NULL;
-    if (count == 0)
-        return TTA_INFINITE;
-    for (size_t i = 0; i < count; i++) {
-        values[i] = has_reached(&results[i]) ? results[i].tta_ns.value : TTA_INFINITE;
-        sorted[i] = values[i];
-        reached += values[i] != TTA_INFINITE;
-    }
-    middle = measure_median(sorted, count); /* sorts */
-    if (reached <= count / 2)
-        return TTA_INFINITE; /* of an even count the upper middle is infinite, and so their mean */
     for (size_t i = 0; i < count; i++)
-        if (values[i] == sorted[(count - 1) / 2]) {
-            *median = &results[i];
-            break;
-        }
-    return middle;
+        runs[i] = (struct score_run){has_reached(&results[i]), results[i].tta_ns.value};
+    score = score_runs(rule, runs, count);
+    *tta_ns = score.tta_ns;
+    return score.has ? &results[score.shown] : NULL;
 }
 
 static enum status score_entry(struct db *db, const struct run_end *end,
                                const struct result *results, size_t count, struct error *err)
 {
     const struct task *task = task_find(db->tasks, str_from_cstr(end->task));
-    const struct result *median;
-    const int64_t tta_ns = find_median(results, count, &median);
+    const enum task_score rule = task == NULL ? TASK_SCORE_MEDIAN : task->score;
+    int64_t tta_ns;
+    const struct result *scored = find_score(results, count, rule, &tta_ns);
     const bool reviewed = task != NULL && task->review != TASK_REVIEW_NONE;
-    const bool accepted = median != NULL && !reviewed;
-    const struct result none = {0}, *shown = median == NULL ? &none : median;
+    const bool accepted = scored != NULL && !reviewed;
+    const struct result none = {0}, *shown = scored == NULL ? &none : scored;
     char date[CLOCK_TEXT_BYTES];
     struct opt_i64 cost = {0};
     struct query_run run;
     enum status status;
 
-    if (median != NULL && median->agent_id.has) {
+    if (scored != NULL && scored->agent_id.has) {
         run = query_begin(db, STMT_DESCRIBE_ENTRY, NULL);
         query_bind_i64(&run, end->entry_id);
-        query_bind_opt(&run, median->agent_id);
+        query_bind_opt(&run, scored->agent_id);
         status = query_done(&run, err);
         if (status != ST_OK)
             return status;
     }
-    if (median != NULL && median->cost_per_hour_text != NULL)
-        cost.has = price_run(tta_ns, median->cost_per_hour_text, &cost.value);
+    if (scored != NULL && scored->cost_per_hour_text != NULL)
+        cost.has = price_run(tta_ns, scored->cost_per_hour_text, &cost.value);
     clock_format_date(db->now_ms, date);
     run = query_begin(db, STMT_SCORE_ENTRY, NULL);
     query_bind_i64(&run, end->entry_id);
-    query_bind_text(&run, median == NULL ? "not_eligible" : reviewed ? "in_review" : "accepted");
-    query_bind_text(&run, median == NULL ? miss_reason(results, count)
+    query_bind_text(&run, scored == NULL ? "not_eligible" : reviewed ? "in_review" : "accepted");
+    query_bind_text(&run, scored == NULL ? miss_reason(results, count)
                           : reviewed     ? "it waits for a reviewer"
                                          : "");
     query_bind_text(&run, date);
     query_bind_opt(&run, (struct opt_i64){accepted, db->now_ms});
-    query_bind_i64(&run, median == NULL ? results[0].run_id : median->run_id);
-    query_bind_opt(&run, (struct opt_i64){median != NULL, tta_ns});
+    query_bind_i64(&run, scored == NULL ? results[0].run_id : scored->run_id);
+    query_bind_opt(&run, (struct opt_i64){scored != NULL, tta_ns});
     query_bind_opt(&run, shown->wall_ns);
     query_bind_text(&run, shown->epoch_text);
     query_bind_text(&run, shown->value_text);
     query_bind_opt(&run, shown->views);
     query_bind_opt(&run, cost);
+    query_bind_text(&run, task_score_name(rule));
     status = query_done(&run, err);
     return status == ST_OK && accepted ? db_begin_standing(db, end->entry_id, err) : status;
 }
@@ -304,7 +293,7 @@ static enum status score_entry(struct db *db, const struct run_end *end,
 static const char *miss_reason(const struct result *results, size_t count)
 {
     if (count != 1)
-        return "the median of its runs did not reach the target";
+        return "too many of its runs did not reach the target";
     if (strcmp(results[0].state, "missed") == 0)
         return "the target was not reached";
     return strcmp(results[0].state, "cancelled") == 0 ? "its run was cancelled" : "its run failed";

@@ -46,7 +46,9 @@ static struct board build(const struct task *task, enum board_by by,
     struct board board;
 
     arena_init(arena, 1 << 20);
-    assert_int_equal(board_build(task, by, entries, count, arena, &board, NULL), ST_OK);
+    assert_int_equal(
+        board_rank(task, &(struct board_rule){.by = by}, entries, count, arena, &board, NULL),
+        ST_OK);
     return board;
 }
 
@@ -128,6 +130,123 @@ static void board_says_why_an_entry_is_not_ranked(void **state)
     arena_fini(&arena);
 }
 
+static struct board rank(const struct board_rule *rule, const struct board_entry *entries,
+                         size_t count, struct arena *arena)
+{
+    struct board board;
+
+    arena_init(arena, 1 << 20);
+    assert_int_equal(board_rank(train, rule, entries, count, arena, &board, NULL), ST_OK);
+    return board;
+}
+
+static void an_energy_board_orders_by_joules(void **state)
+{
+    struct board_entry entries[] = {timed(1, "a", 10, 1), timed(2, "b", 20, 1),
+                                    timed(3, "no-counter", 5, 1)};
+    struct arena arena;
+    struct board board;
+
+    (void)state;
+    entries[0].has_energy = entries[1].has_energy = true;
+    entries[0].energy_uj = 900;
+    entries[1].energy_uj = 800;
+    board = rank(&(struct board_rule){.by = BOARD_ENERGY}, entries, 3, &arena);
+    assert_int_equal(board.item_count, 2);
+    assert_string_equal(board.items[0].row->name, "b");
+    assert_string_equal(board.not_ranked[0].reason, "its device has no energy counter");
+    arena_fini(&arena);
+}
+
+static void a_cost_that_does_not_count_has_no_place(void **state)
+{
+    struct board_entry entries[] = {timed(1, "spot", 10, 1), timed(2, "listed", 20, 1)};
+    struct arena arena;
+    struct board board;
+
+    (void)state;
+    entries[0].has_cost = entries[1].has_cost = true;
+    entries[0].cost_pico = 1;
+    entries[1].cost_pico = 2;
+    entries[0].cost_reason = "spot prices do not count";
+    board = rank(&(struct board_rule){.by = BOARD_COST}, entries, 2, &arena);
+    assert_int_equal(board.item_count, 1);
+    assert_string_equal(board.items[0].row->name, "listed");
+    assert_string_equal(board.not_ranked[0].reason, "spot prices do not count");
+    arena_fini(&arena);
+    board = rank(&(struct board_rule){.by = BOARD_TIME}, entries, 2, &arena);
+    assert_int_equal(board.item_count, 2); /* by time it counts */
+    arena_fini(&arena);
+}
+
+static void best_by_author_ranks_one_of_each(void **state)
+{
+    struct board_entry entries[] = {timed(1, "a-slow", 30, 1), timed(2, "b", 20, 1),
+                                    timed(3, "a-fast", 20, 2), timed(4, "c", 40, 1),
+                                    timed(5, "a-gone", 1, 1)};
+    static const char *const authors[] = {"A", "B", "A", "a", "A"};
+    struct arena arena;
+    struct board board;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(entries); i++)
+        entries[i].author = authors[i];
+    entries[4].not_ranked_reason = "withdrawn";
+    board = rank(&(struct board_rule){.by = BOARD_TIME, .best = BOARD_BEST_AUTHOR}, entries,
+                 ARRAY_LEN(entries), &arena);
+    assert_int_equal(board.item_count, 3);
+    assert_string_equal(board.items[0].row->name, "b"); /* the older of the two */
+    assert_int_equal(board.items[0].place, 1);
+    assert_true(board.items[0].tied && board.items[1].tied);
+    assert_string_equal(board.items[1].row->name, "a-fast");
+    assert_string_equal(board.items[2].row->name, "c"); /* another author: case counts */
+    assert_int_equal(board.items[2].place, 3);          /* as if the others were not there */
+    assert_int_equal(board.not_ranked_count, 2);
+    assert_string_equal(board.not_ranked[0].reason, "withdrawn");
+    assert_string_equal(board.not_ranked[1].row->name, "a-slow");
+    assert_string_equal(board.not_ranked[1].reason, "a-fast of the same author is ahead of it");
+    arena_fini(&arena);
+}
+
+static void as_of_shows_what_stood_at_the_end_of_that_day(void **state)
+{
+    static const struct board_standing early[] = {{10, true, 20}, {30, false, 0}},
+                                       late[] = {{15, false, 0}}, never[] = {{12, true, 12}};
+    struct board_entry entries[] = {timed(1, "early", 100, 10), timed(2, "late", 50, 15),
+                                    timed(3, "never", 1, 12), timed(4, "waits", 2, 0),
+                                    timed(5, "missed", 0, 15)};
+    static const struct {
+        int64_t day;
+        size_t count;
+        const char *first;
+    } rows[] = {{9, 0, NULL},    {10, 1, "early"},    {12, 1, "early"}, {14, 1, "early"},
+                {15, 2, "late"}, {19, 2, "late"},     {20, 1, "late"},  {29, 1, "late"},
+                {30, 2, "late"}, {1000000, 2, "late"}};
+
+    (void)state;
+    entries[0].standings = early;
+    entries[0].standing_count = 2;
+    entries[1].standings = entries[4].standings = late;
+    entries[1].standing_count = entries[4].standing_count = 1;
+    entries[2].standings = never;
+    entries[2].standing_count = 1;
+    entries[1].not_ranked_reason = "withdrawn since"; /* of today: not asked */
+    entries[4].has_tta = false;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct arena arena;
+        const struct board board = rank(
+            &(struct board_rule){.by = BOARD_TIME, .has_as_of = true, .as_of_days = rows[i].day},
+            entries, ARRAY_LEN(entries), &arena);
+
+        assert_int_equal(board.item_count, rows[i].count);
+        if (rows[i].count > 0)
+            assert_string_equal(board.items[0].row->name, rows[i].first);
+        /* what stood and has no value is said so; what did not stand is not mentioned */
+        assert_int_equal(board.not_ranked_count, rows[i].day >= 15 ? 1 : 0);
+        arena_fini(&arena);
+    }
+}
+
 static void boards_fit_the_phase_of_their_task(void **state)
 {
     static const struct {
@@ -155,9 +274,9 @@ static void boards_fit_the_phase_of_their_task(void **state)
         assert_int_equal(board_by_fits(by, train), rows[i].train);
         assert_int_equal(board_by_fits(by, inference), rows[i].inference);
         arena_init(&arena, 1 << 16);
-        assert_int_equal(
-            board_build(rows[i].train ? inference : train, by, NULL, 0, &arena, &board, &err),
-            ST_INVALID);
+        assert_int_equal(board_rank(rows[i].train ? inference : train,
+                                    &(struct board_rule){.by = by}, NULL, 0, &arena, &board, &err),
+                         ST_INVALID);
         assert_string_equal(err.code, "no_such_board");
         arena_fini(&arena);
     }
@@ -191,11 +310,12 @@ static void too_many_entries_and_no_memory_are_errors(void **state)
 
     (void)state;
     arena_init(&arena, 8);
+    assert_int_equal(board_rank(train, &(struct board_rule){.by = BOARD_TIME}, entries,
+                                BOARD_ENTRIES_MAX + 1, &arena, &board, NULL),
+                     ST_LIMIT);
     assert_int_equal(
-        board_build(train, BOARD_TIME, entries, BOARD_ENTRIES_MAX + 1, &arena, &board, NULL),
-        ST_LIMIT);
-    assert_int_equal(board_build(train, BOARD_TIME, entries, 1, &arena, &board, NULL),
-                     ST_NO_MEMORY);
+        board_rank(train, &(struct board_rule){.by = BOARD_TIME}, entries, 1, &arena, &board, NULL),
+        ST_NO_MEMORY);
     arena_fini(&arena);
 }
 
@@ -235,6 +355,25 @@ static void intervals_that_overlap_are_not_separable(void **state)
     assert_true(board.items[1].has_separable && board.items[1].separable_from_next);
     assert_false(board.items[2].has_separable); /* the next has one run alone */
     assert_false(board.items[3].has_cv);
+    arena_fini(&arena);
+}
+
+/* By the median the first is ahead; by their means it is far behind. */
+static void intervals_are_apart_on_either_side(void **state)
+{
+    static const int64_t ahead[] = {10, 10, 10, 10, 9}, behind[] = {11, 11};
+    struct board_entry entries[] = {timed(1, "next", 20, 1), timed(2, "first", 5, 1)};
+    struct arena arena;
+    struct board board;
+
+    (void)state;
+    entries[0].tta_runs_ns = ahead;
+    entries[0].tta_run_count = 5;
+    entries[1].tta_runs_ns = behind;
+    entries[1].tta_run_count = 2;
+    board = build(train, BOARD_TIME, entries, 2, &arena);
+    assert_string_equal(board.items[0].row->name, "first");
+    assert_true(board.items[0].has_separable && board.items[0].separable_from_next);
     arena_fini(&arena);
 }
 
@@ -352,11 +491,16 @@ int main(void)
         cmocka_unit_test(board_shares_a_place_on_equal_values),
         cmocka_unit_test(board_tells_one_nanosecond_and_one_pico_dollar_apart),
         cmocka_unit_test(board_says_why_an_entry_is_not_ranked),
+        cmocka_unit_test(an_energy_board_orders_by_joules),
+        cmocka_unit_test(a_cost_that_does_not_count_has_no_place),
+        cmocka_unit_test(best_by_author_ranks_one_of_each),
+        cmocka_unit_test(as_of_shows_what_stood_at_the_end_of_that_day),
         cmocka_unit_test(boards_fit_the_phase_of_their_task),
         cmocka_unit_test(an_empty_board_is_a_board),
         cmocka_unit_test(too_many_entries_and_no_memory_are_errors),
         cmocka_unit_test(a_further_value_would_take_the_place_behind_the_better_ones),
         cmocka_unit_test(intervals_that_overlap_are_not_separable),
+        cmocka_unit_test(intervals_are_apart_on_either_side),
         cmocka_unit_test(json_has_the_members_of_the_protocol),
         cmocka_unit_test(csv_quotes_what_needs_it_and_disarms_formulas),
         cmocka_unit_test(tsv_has_dawnbenchs_columns_with_six_decimals),

@@ -101,8 +101,9 @@ static void render_board(const char *parameters)
 
     assert_int_equal(query_parse(str_from_cstr(parameters), &arena, &parsed, &err), ST_OK);
     assert_int_equal(board_query_read(&parsed, task, &query, &err), ST_OK);
-    assert_int_equal(
-        board_build(task, query.by, entries, make_entries(entries), &arena, &board, &err), ST_OK);
+    assert_int_equal(board_rank(task, &(struct board_rule){.by = query.by}, entries,
+                                make_entries(entries), &arena, &board, &err),
+                     ST_OK);
     buf_clear(&page);
     page_render_board(&page, &frame, &board, &query);
     assert_false(page.failed);
@@ -259,8 +260,8 @@ static void stairs_hold_each_record_once_in_order_of_date(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(board_build(find_task("cifar10-train"), BOARD_TIME, entries,
-                                 make_entries(entries), &arena, &board, &err),
+    assert_int_equal(board_rank(find_task("cifar10-train"), &(struct board_rule){.by = BOARD_TIME},
+                                entries, make_entries(entries), &arena, &board, &err),
                      ST_OK);
     stairs_find_records(&board, records, &count);
     assert_int_equal(count, 3); /* d 40 s, b 20 s, a 10 s; c came after b with the same time */
