@@ -215,13 +215,15 @@ def separable(entry, following):
     return gap > reach
 
 
-def rank(question):
-    """The answer to a set: as README.md, but for `not_ranked`, whose `reason` is (kind, text)."""
+def rank(question, state=None):
+    """The answer to a set: as README.md, but for `not_ranked`, whose `reason` is (kind, text). The states of its
+    entries on that day follow from its events, unless they are given."""
     task, rule = question["task"], question["rule"]
     by, as_of = rule["by"], rule.get("as_of")
     if by not in BOARDS[task["phase"]]:
         return {"seed": question["seed"], "refused": True}
-    state = states(question["events"], as_of)
+    if state is None:
+        state = states(question["events"], as_of)
     if as_of is None:
         present = question["entries"]
     else:
@@ -229,7 +231,7 @@ def rank(question):
     ranked, missing = [], []
     for entry in present:
         if state[entry["entry"]] != "accepted":
-            missing.append((entry, ("given", REASONS[state[entry["entry"]]])))
+            missing.append((entry, ("given", REASONS.get(state[entry["entry"]], ""))))
         elif value_of(entry, by, task) is None:
             given = by == "cost" and "cost_reason" in entry and "cost_pico" in entry
             missing.append((entry, ("given", entry["cost_reason"]) if given else ("value", "")))

@@ -59,7 +59,14 @@ def story_of(rng, count, days):
 
     def tell(do, entry, **more):
         event = {"day": day, "do": do, "entry": entry, **more}
-        story.tell(event)  # raises Invalid before it changes anything
+        was = dict(story.state), dict(story.before)
+        try:
+            story.tell(event)
+            if len({names[one] for one in story.standing()}) < len(story.standing()):
+                raise Invalid("two of one name stand")
+        except Invalid:
+            story.state, story.before = was
+            raise
         events.append(event)
 
     def free_name():
