@@ -121,6 +121,26 @@ const char *task_review_name(enum task_review review)
     return review_names[review];
 }
 
+bool task_policy_parse(struct str text, enum task_policy *policy)
+{
+    for (size_t i = 0; i < ARRAY_LEN(policy_names); i++)
+        if (str_eq_cstr(text, policy_names[i])) {
+            *policy = (enum task_policy)i;
+            return true;
+        }
+    return false;
+}
+
+bool task_review_parse(struct str text, enum task_review *review)
+{
+    for (size_t i = 0; i < ARRAY_LEN(review_names); i++)
+        if (str_eq_cstr(text, review_names[i])) {
+            *review = (enum task_review)i;
+            return true;
+        }
+    return false;
+}
+
 /* Any fault is the build's: the file is named, and the status is ST_INTERNAL unless memory ran out. */
 static enum status read_task(const struct embedded_file *file, struct arena *arena,
                              struct task *task, int64_t *order, struct error *err)

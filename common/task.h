@@ -69,5 +69,7 @@ const char *task_phase_name(enum task_phase phase);    /* "train", "inference" *
 const char *task_score_name(enum task_score score);    /* "median", "mean", "olympic" */
 const char *task_policy_name(enum task_policy policy); /* "open", "metadata-only", "closed" */
 const char *task_review_name(enum task_review review); /* "none", "top5", "all" */
+bool task_policy_parse(struct str text, enum task_policy *policy);
+bool task_review_parse(struct str text, enum task_review *review);
 
 #endif

@@ -108,21 +108,85 @@ SELECT id, role, name, created_ms, expires_ms, revoked_ms, used_ms FROM token OR
 -- name: find_content write
 SELECT id FROM submission WHERE content_sha256 = ?1 AND state NOT IN ('withdrawn', 'rejected');
 
+-- ?3: a lineage whose own name it may be; 0: none.
 -- name: find_name write
 SELECT id, submission_id FROM entry
-WHERE task = ?1 AND name = ?2 AND state NOT IN ('withdrawn', 'rejected', 'superseded');
+WHERE task = ?1 AND name = ?2 AND state NOT IN ('withdrawn', 'rejected') AND ifnull(lineage_id, id) <> ?3
+ORDER BY state = 'accepted' DESC, id DESC LIMIT 1;
 
 -- name: insert_submission write
 INSERT INTO submission (task, name, source, entry_bytes, progress_bytes, content_sha256, state, reason,
-                        since_ms, received_ms, claimed_date, token_id)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
+                        since_ms, received_ms, claimed_date, token_id, kind, lineage_id, revision)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15);
 
 -- name: get_submission_next write
-SELECT next FROM submission_state WHERE name = ?1;
+SELECT next, owner, deadline_ms FROM submission_state WHERE name = ?1;
 
 -- name: insert_submission_event write
-INSERT INTO submission_event (submission_id, at_ms, token_id, from_state, to_state, reason)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+INSERT INTO submission_event (submission_id, at_ms, token_id, from_state, to_state, reason, action)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- Review: what a submission may become, and what that does to its entry.
+
+-- name: list_transitions both
+SELECT action, to_state, scope FROM submission_transition WHERE from_state = ?1 ORDER BY action, to_state;
+
+-- name: find_subject write
+SELECT submission.id, submission.task, submission.state, submission.token_id, submission.kind,
+       ifnull(submission.lineage_id, submission.id), submission.revision, submission.content_sha256, entry.id,
+       entry.name, ifnull(entry.lineage_id, entry.id), entry.supersedes_id, entry.tta_ns, entry.cost_pico,
+       entry.latency_ns, entry.inference_cost_pico, entry.energy_uj
+FROM submission JOIN entry ON entry.submission_id = submission.id WHERE submission.id = ?1;
+
+-- name: set_submission_state write
+UPDATE submission SET state = ?2, reason = ?3, since_ms = ?4, overdue_ms = NULL WHERE id = ?1;
+
+-- name: set_entry_state write
+UPDATE entry SET state = ?2, reason = ?3 WHERE id = ?1;
+
+-- The entry's date, which decides ties, is that of its first acceptance.
+-- name: set_entry_accepted write
+UPDATE entry SET entry_date = ifnull(entry_date, ?2), accepted_ms = ifnull(accepted_ms, ?3) WHERE id = ?1;
+
+-- name: set_entry_superseded write
+UPDATE entry SET superseded_by_id = ?2 WHERE id = ?1;
+
+-- Of a lineage one entry stands at most; this is it, when it is not ?2 itself.
+-- name: find_standing write
+SELECT id, submission_id, name FROM entry
+WHERE (id = ?1 OR lineage_id = ?1) AND id <> ?2 AND state = 'accepted' ORDER BY id DESC LIMIT 1;
+
+-- name: find_former write
+SELECT id, submission_id FROM entry WHERE superseded_by_id = ?1 AND state = 'superseded' ORDER BY id DESC LIMIT 1;
+
+-- name: pass_formers_on write
+UPDATE entry SET superseded_by_id = (SELECT superseded_by_id FROM entry AS gone WHERE gone.id = ?1)
+WHERE superseded_by_id = ?1;
+
+-- name: find_entry_submission write
+SELECT submission_id FROM entry WHERE id = ?1;
+
+-- name: find_newest_revision write
+SELECT id, state, revision FROM submission
+WHERE id = ?1 OR lineage_id = ?1 ORDER BY revision DESC LIMIT 1;
+
+-- name: get_task_setting both
+SELECT task_setting.id, task_setting.policy, task_setting.review, task_setting.reason, task_setting.at_ms,
+       token.name
+FROM task_setting LEFT JOIN token ON token.id = task_setting.token_id
+WHERE task_setting.task = ?1 ORDER BY task_setting.id DESC LIMIT 1;
+
+-- How many of a task's accepted entries, those of one lineage aside, are better than a value, and what the fifth has.
+-- name: get_fifth both
+WITH ranked (value) AS (
+    SELECT CASE ?2 WHEN 'time' THEN tta_ns
+                   WHEN 'cost' THEN iif(cost_reason IS NULL, cost_pico, NULL)
+                   WHEN 'latency' THEN latency_ns
+                   WHEN 'inference-cost' THEN inference_cost_pico
+                   ELSE energy_uj END
+    FROM entry WHERE task = ?1 AND state = 'accepted' AND ifnull(lineage_id, id) <> ?3)
+SELECT (SELECT count(*) FROM ranked WHERE value < ?4),
+       (SELECT value FROM ranked WHERE value IS NOT NULL ORDER BY value LIMIT 1 OFFSET 4);
 
 -- name: insert_entry write
 INSERT INTO entry (task, task_version, name, source, submission_id, token_id, state, reason, tier, model,
@@ -130,15 +194,12 @@ INSERT INTO entry (task, task_version, name, source, submission_id, token_id, st
                    created_ms, run_count, tta_ns, tta_hours_text, epoch_text, epoch_count_text,
                    accuracy_text, cost_per_hour_text, cost_pico, latency_ns, latency_ms_text,
                    inference_cost_pico, inference_cost_text, device_kind, device_model, devices, nodes,
-                   cloud, misc_json, extra_json)
+                   cloud, misc_json, extra_json, lineage_id, supersedes_id)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37);
+        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 
 -- name: set_entry_run write
 UPDATE entry SET run_id = ?2 WHERE id = ?1;
-
--- name: begin_entry write
-UPDATE entry SET state = 'running' WHERE id = ?1 AND state = 'queued';
 
 -- name: describe_entry write
 UPDATE entry
@@ -149,8 +210,8 @@ FROM agent WHERE entry.id = ?1 AND agent.id = ?2;
 
 -- name: score_entry write
 UPDATE entry
-SET state = ?2, reason = ?3, entry_date = ?4, accepted_ms = ?5, run_id = ?6, tta_ns = ?7, wall_ns = ?8,
-    epoch_text = ?9, epoch_count_text = ?9, accuracy_text = ?10, views = ?11, cost_pico = ?12, score_rule = ?13
+SET run_id = ?2, tta_ns = ?3, wall_ns = ?4, epoch_text = ?5, epoch_count_text = ?5, accuracy_text = ?6,
+    views = ?7, cost_pico = ?8, score_rule = ?9
 WHERE id = ?1;
 
 -- name: insert_run write
@@ -183,7 +244,8 @@ SELECT * FROM entry_row WHERE id = ?1;
 
 -- name: find_entry read
 SELECT * FROM entry_row
-WHERE task = ?1 AND name = ?2 AND state NOT IN ('withdrawn', 'rejected', 'superseded');
+WHERE task = ?1 AND name = ?2 AND state NOT IN ('withdrawn', 'rejected')
+ORDER BY state = 'accepted' DESC, id DESC LIMIT 1;
 
 -- name: list_latest_entries read
 SELECT * FROM entry_row WHERE state = 'accepted' AND accepted_ms IS NOT NULL
@@ -220,7 +282,7 @@ SELECT entry_bytes, progress_bytes FROM submission WHERE id = ?1;
 
 -- name: list_submission_events read
 SELECT submission_event.at_ms, submission_event.token_id, token.name, submission_event.from_state,
-       submission_event.to_state, submission_event.reason
+       submission_event.to_state, submission_event.reason, submission_event.action
 FROM submission_event LEFT JOIN token ON token.id = submission_event.token_id
 WHERE submission_event.submission_id = ?1 ORDER BY submission_event.id;
 
@@ -283,6 +345,13 @@ SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'job'), 0) + 1;
 
 -- name: find_job write
 SELECT id, entry_id, run_id, task, state, cancel, attempt_id FROM job WHERE id = ?1;
+
+-- name: list_open_jobs write
+SELECT id, run_id, state FROM job WHERE entry_id = ?1 AND state IN ('queued', 'leased') ORDER BY id;
+
+-- Whether nothing of an entry has been begun: all of its jobs wait.
+-- name: is_entry_unbegun write
+SELECT NOT EXISTS (SELECT 1 FROM job WHERE entry_id = ?1 AND state <> 'queued');
 
 -- name: lease_job write
 UPDATE job SET state = 'leased', attempt_id = ?2, tries = tries + 1 WHERE id = ?1;

@@ -131,6 +131,38 @@ CREATE INDEX entry_by_lineage ON entry (lineage_id) WHERE lineage_id IS NOT NULL
 CREATE INDEX entry_superseded ON entry (superseded_by_id) WHERE superseded_by_id IS NOT NULL;
 CREATE INDEX entry_by_author ON entry (author, task);
 
+-- A name belongs to the entries of one lineage, those superseded included: they may come back under it.
+DROP INDEX entry_name;
+CREATE INDEX entry_by_name ON entry (task, name);
+CREATE TRIGGER entry_name_is_free BEFORE INSERT ON entry
+    WHEN EXISTS (SELECT 1 FROM entry AS other
+                 WHERE other.task = NEW.task AND other.name = NEW.name
+                   AND other.state NOT IN ('withdrawn', 'rejected')
+                   AND ifnull(other.lineage_id, other.id) <> ifnull(NEW.lineage_id, 0)) BEGIN
+    SELECT RAISE(ABORT, 'the task has an entry of that name');
+END;
+CREATE TRIGGER entry_name_stays_free BEFORE UPDATE OF name, state, lineage_id ON entry
+    WHEN NEW.state NOT IN ('withdrawn', 'rejected')
+     AND EXISTS (SELECT 1 FROM entry AS other
+                 WHERE other.task = NEW.task AND other.name = NEW.name AND other.id <> NEW.id
+                   AND other.state NOT IN ('withdrawn', 'rejected')
+                   AND ifnull(other.lineage_id, other.id) <> ifnull(NEW.lineage_id, NEW.id)) BEGIN
+    SELECT RAISE(ABORT, 'the task has an entry of that name');
+END;
+
+-- Every entry is of a submission, those of jobs, too.
+INSERT INTO submission (task, name, source, entry_bytes, content_sha256, state, reason, since_ms, received_ms,
+                        token_id, kind)
+SELECT task, name, 'submission', CAST('{}' AS BLOB), randomblob(32), state, reason,
+       ifnull(accepted_ms, created_ms), created_ms, token_id, 'job'
+FROM entry WHERE submission_id IS NULL ORDER BY id;
+INSERT INTO submission_event (submission_id, at_ms, token_id, from_state, to_state, reason)
+SELECT id, since_ms, token_id, NULL, state, 'queued before such steps were kept' FROM submission WHERE kind = 'job';
+UPDATE entry SET submission_id = (SELECT id FROM submission
+                                  WHERE submission.kind = 'job' AND submission.task = entry.task
+                                    AND submission.name = entry.name)
+WHERE submission_id IS NULL;
+
 -- When an entry stood on its boards; as_of reads it. A row ends when the entry is superseded, withdrawn, reverted
 -- or disqualified; a new one begins when it comes back.
 CREATE TABLE standing (

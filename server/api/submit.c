@@ -301,7 +301,7 @@ static enum status prepare(struct request *request, struct work *work, struct er
         .files = {.entry = form->entry,
                   .progress = form->progress,
                   .has_progress = form->has_progress},
-        .token_id = request->caller.token_id,
+        .by = {request->caller.token_id, request->caller.scopes},
     };
     return status;
 }

@@ -210,9 +210,8 @@ static enum status begin_attempt(struct db *db, struct arena *arena, const struc
         status = run_pair(db, STMT_DESCRIBE_ENTRY, entry_id, claim->agent_id, err);
     if (status != ST_OK)
         return status;
-    run = query_begin(db, STMT_BEGIN_ENTRY, NULL);
-    query_bind_i64(&run, entry_id);
-    status = query_done(&run, err);
+    status =
+        db_move_jobs(db, arena, entry_id, "queued", "begin", NULL, "its runs have not ended", err);
     if (status == ST_OK)
         status = db_note_job(db, lease->job_id, err);
     if (status == ST_OK)

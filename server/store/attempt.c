@@ -139,7 +139,7 @@ enum status verb_release(struct db *db, struct arena *arena, void *args, struct 
         return db_end_run(db, arena, &end, &entry_ended, err);
     }
     release->job_state = "queued";
-    return db_requeue_job(db, attempt.job_id, attempt.run_id, attempt.entry_id, err);
+    return db_requeue_job(db, arena, attempt.job_id, attempt.run_id, attempt.entry_id, err);
 }
 
 static enum status set_run_state(struct db *db, int64_t run_id, const char *state,

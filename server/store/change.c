@@ -28,6 +28,15 @@ enum status db_note_board(struct db *db, const char *task, int64_t entry_id, str
     return status == ST_OK ? db_raise_entry(db, entry_id, err) : status;
 }
 
+enum status db_note_submission(struct db *db, int64_t submission_id, const char *kind, int64_t ref,
+                               struct error *err)
+{
+    char topic[TOPIC_BYTES_MAX];
+
+    (void)snprintf(topic, sizeof topic, "submission:%" PRId64, submission_id);
+    return db_note_change(db, topic, kind, ref, err);
+}
+
 enum status db_note_run(struct db *db, int64_t run_id, struct error *err)
 {
     char topic[TOPIC_BYTES_MAX];

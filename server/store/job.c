@@ -12,10 +12,14 @@ struct job_row {
     struct opt_i64 attempt_id;
 };
 
+static enum status is_unbegun(struct db *db, int64_t entry_id, bool *unbegun, struct error *err);
 static enum status next_name(struct db *db, struct arena *arena, const struct create_jobs *create,
                              const char **name, struct error *err);
 static enum status is_name_taken(struct db *db, const char *task, const char *name, bool *taken,
                                  struct error *err);
+static enum status check_policy(struct db *db, struct arena *arena,
+                                const struct create_jobs *create, struct error *err);
+static enum status insert_submission(struct db *db, struct create_jobs *create, struct error *err);
 static enum status insert_entry(struct db *db, struct arena *arena,
                                 const struct create_jobs *create, int64_t *id, struct error *err);
 static enum status insert_run_and_job(struct db *db, const struct create_jobs *create, int ordinal,
@@ -34,11 +38,17 @@ enum status verb_create_jobs(struct db *db, struct arena *arena, void *args, str
     create->run_ids = ARENA_NEW_ARRAY(arena, (size_t)create->seeds, int64_t);
     if (create->job_ids == NULL || create->run_ids == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the jobs");
-    status = next_name(db, arena, create, &create->entry_name, err);
+    status = check_policy(db, arena, create, err);
+    if (status == ST_OK)
+        status = next_name(db, arena, create, &create->entry_name, err);
+    if (status == ST_OK)
+        status = insert_submission(db, create, err);
     if (status == ST_OK)
         status = insert_entry(db, arena, create, &create->entry_id, err);
     for (int i = 0; i < create->seeds && status == ST_OK; i++)
         status = insert_run_and_job(db, create, i, err);
+    if (status == ST_OK)
+        status = db_note_submission(db, create->submission_id, "state", create->submission_id, err);
     return status == ST_OK ? db_note_board(db, create->task->id, create->entry_id, err) : status;
 }
 
@@ -74,10 +84,11 @@ enum status verb_cancel_job(struct db *db, struct arena *arena, void *args, stru
     return status == ST_OK ? db_note_job(db, job.id, err) : status;
 }
 
-enum status db_requeue_job(struct db *db, int64_t job_id, int64_t run_id, int64_t entry_id,
-                           struct error *err)
+enum status db_requeue_job(struct db *db, struct arena *arena, int64_t job_id, int64_t run_id,
+                           int64_t entry_id, struct error *err)
 {
     struct query_run run = query_begin(db, STMT_REQUEUE_JOB, NULL);
+    bool unbegun = false;
     enum status status;
 
     query_bind_i64(&run, job_id);
@@ -93,7 +104,46 @@ enum status db_requeue_job(struct db *db, int64_t job_id, int64_t run_id, int64_
         status = db_note_run(db, run_id, err);
     if (status == ST_OK)
         status = db_note_job(db, job_id, err);
+    if (status == ST_OK)
+        status = is_unbegun(db, entry_id, &unbegun, err);
+    if (status == ST_OK && unbegun)
+        status = db_move_jobs(db, arena, entry_id, "running", "requeue", NULL,
+                              "its agent gave it back, or was not heard of again", err);
     return status == ST_OK ? db_raise_entry(db, entry_id, err) : status;
+}
+
+enum status db_move_jobs(struct db *db, struct arena *arena, int64_t entry_id, const char *from,
+                         const char *action, const char *to, const char *reason, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_FIND_ENTRY_SUBMISSION, NULL);
+    struct move move = {.action = action, .to = to, .reason = reason};
+    struct subject subject;
+    enum status status;
+
+    query_bind_i64(&run, entry_id);
+    status = query_row(&run, err);
+    if (status != ST_OK)
+        return status;
+    move.submission_id = query_i64(&run);
+    status = query_end(&run, err);
+    if (status == ST_OK)
+        status = db_find_subject(db, arena, move.submission_id, &subject, err);
+    if (status != ST_OK || strcmp(subject.state, from) != 0)
+        return status;
+    return db_move_submission(db, arena, &move, err);
+}
+
+static enum status is_unbegun(struct db *db, int64_t entry_id, bool *unbegun, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_IS_ENTRY_UNBEGUN, NULL);
+    enum status status;
+
+    query_bind_i64(&run, entry_id);
+    status = query_row(&run, err);
+    if (status != ST_OK)
+        return status;
+    *unbegun = query_bool(&run);
+    return query_end(&run, err);
 }
 
 /* 31 bits: a seed that people can retype (`train --seed N`). */
@@ -139,11 +189,59 @@ static enum status is_name_taken(struct db *db, const char *task, const char *na
 
     query_bind_text(&run, task);
     query_bind_text(&run, name);
+    query_bind_i64(&run, 0);
     status = query_row(&run, err);
     if (status != ST_OK && status != ST_NOT_FOUND)
         return status;
     *taken = status == ST_OK;
     return query_end(&run, err);
+}
+
+/* A closed task wants no runs. */
+static enum status check_policy(struct db *db, struct arena *arena,
+                                const struct create_jobs *create, struct error *err)
+{
+    const struct admission_subject subject = {.task = create->task};
+    struct admission ignored;
+
+    return db_admit(db, arena, &subject, &ignored, err);
+}
+
+/* Its one file is the request for the runs; the name makes it different from all others. */
+static enum status insert_submission(struct db *db, struct create_jobs *create, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_INSERT_SUBMISSION, NULL);
+    const struct str file = create->request.len > 0 ? create->request : STR("{}");
+    struct sha256 *hash = sha256_create();
+    unsigned char digest[SHA256_BYTES];
+    enum status status;
+
+    sha256_update(hash, "job", 4);
+    sha256_update(hash, create->task->id, strlen(create->task->id) + 1);
+    sha256_update(hash, create->entry_name, strlen(create->entry_name) + 1);
+    sha256_update(hash, file.data, file.len);
+    sha256_finish(hash, digest);
+    query_bind_text(&run, create->task->id);
+    query_bind_text(&run, create->entry_name);
+    query_bind_text(&run, "submission");
+    query_bind_blob(&run, file.data, file.len);
+    query_bind_blob(&run, NULL, 0);
+    query_bind_blob(&run, digest, sizeof digest);
+    query_bind_text(&run, "queued");
+    query_bind_text(&run, "its runs have not ended");
+    query_bind_i64(&run, db->now_ms);
+    query_bind_i64(&run, db->now_ms);
+    query_bind_text(&run, NULL);
+    query_bind_i64(&run, create->token_id);
+    query_bind_text(&run, "job");
+    query_bind_opt(&run, (struct opt_i64){0});
+    query_bind_i64(&run, 1);
+    status = query_done(&run, err);
+    create->submission_id = sqlite3_last_insert_rowid(db->handle);
+    return status == ST_OK ? db_append_event(db, create->submission_id,
+                                             (struct opt_i64){true, create->token_id}, NULL,
+                                             "queue", "queued", "its runs were asked for", err)
+                           : status;
 }
 
 static enum status insert_entry(struct db *db, struct arena *arena,
@@ -160,7 +258,7 @@ static enum status insert_entry(struct db *db, struct arena *arena,
     query_bind_i64(&run, create->task->version);
     query_bind_text(&run, create->entry_name);
     query_bind_text(&run, "job");
-    query_bind_opt(&run, (struct opt_i64){0}); /* no submission */
+    query_bind_i64(&run, create->submission_id);
     query_bind_i64(&run, create->token_id);
     query_bind_text(&run, "queued");
     query_bind_text(&run, "its runs have not ended");

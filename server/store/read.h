@@ -62,6 +62,15 @@ enum status store_list_submission_events(struct store_reader *reader, struct are
                                          int64_t id, struct submission_event_record **rows,
                                          size_t *count, struct error *err);
 
+/* A task's policy and review as they stand. */
+enum status store_get_task_setting(struct store_reader *reader, struct arena *arena,
+                                   const struct task *task, struct task_setting *setting,
+                                   struct error *err);
+/* Where the figures would come among the task's accepted entries, those of one lineage (0: none) aside. */
+enum status store_get_top5(struct store_reader *reader, const struct task *task,
+                           const struct figures *figures, int64_t lineage_id, struct top5 *top5,
+                           struct error *err);
+
 /* Jobs that have not ended, oldest first: the queue, then what is at work. */
 enum status store_list_queue(struct store_reader *reader, struct arena *arena, int64_t now_ms,
                              struct job_record **rows, size_t *count, struct error *err);

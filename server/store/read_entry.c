@@ -185,6 +185,7 @@ enum status store_list_submission_events(struct store_reader *reader, struct are
         row.from_state = query_text(&run);
         row.to_state = query_text(&run);
         row.reason = query_text(&run);
+        row.action = query_text(&run);
         *rows = query_grow(&run, *rows, *count, &capacity, sizeof row);
         if (*rows != NULL)
             (*rows)[(*count)++] = row;

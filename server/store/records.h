@@ -10,6 +10,7 @@
 
 #include "common/crypto.h"
 #include "common/str.h"
+#include "common/task.h"
 
 #define ENTRY_RUNS_MAX       100
 #define FENCE_BYTES          24 /* an attempt's public id, with NUL */
@@ -74,6 +75,41 @@ struct principal {
     int64_t agent_id;
 };
 
+/* Who changes something, for the audit trail and for what he may. */
+struct mover {
+    int64_t token_id;
+    unsigned scopes;
+};
+
+/* What boards order by; those that an entry has. */
+struct figures {
+    struct opt_i64 tta_ns, cost_pico, latency_ns, inference_cost_pico, energy_uj;
+};
+
+/* Where figures would come on one board, and how far that is from the fifth place. */
+struct top5_board {
+    const char *by;
+    int64_t value, place;
+    struct opt_i64 fifth; /* value of the fifth place; none: there are fewer than five */
+    bool enters;
+};
+#define TOP5_BOARDS_MAX 3
+struct top5 {
+    struct top5_board boards[TOP5_BOARDS_MAX]; /* those that the figures have a value for */
+    size_t count;
+    bool enters; /* any of them */
+};
+
+/* A task's policy and review as they stand. */
+struct task_setting {
+    int64_t id; /* 0: never changed; what its file says */
+    enum task_policy policy;
+    enum task_review review;
+    const char *reason;   /* "" for id 0 */
+    struct opt_i64 at_ms; /* since when */
+    const char *by;       /* name of the token; NULL: nobody's */
+};
+
 struct submission_record {
     int64_t id;
     const char *task, *name, *source; /* history | submission */
@@ -103,6 +139,7 @@ struct submission_event_record {
     struct opt_i64 token_id;
     const char *token_name; /* NULL: the server */
     const char *from_state, *to_state, *reason;
+    const char *action; /* of submission_transition; "send", "import", "queue": the first */
 };
 
 struct entry_record {

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/clock.h"
 #include "common/decimal.h"
 #include "server/rank/score.h"
 #include "server/store/store_internal.h"
@@ -35,8 +34,11 @@ static bool has_ended(const struct result *result);
 static bool has_reached(const struct result *result);
 static const struct result *find_score(const struct result *results, size_t count,
                                        enum task_score rule, int64_t *tta_ns);
-static enum status score_entry(struct db *db, const struct run_end *end,
+static enum status score_entry(struct db *db, struct arena *arena, const struct run_end *end,
                                const struct result *results, size_t count, struct error *err);
+static enum status end_submission(struct db *db, struct arena *arena, const struct run_end *end,
+                                  const struct figures *figures, const char *miss,
+                                  struct error *err);
 static const char *miss_reason(const struct result *results, size_t count);
 static bool price_run(int64_t tta_ns, const char *cost_per_hour_text, int64_t *cost_pico);
 
@@ -98,8 +100,8 @@ enum status db_end_run(struct db *db, struct arena *arena, const struct run_end 
         if (!has_ended(&results[i]))
             return db_raise_entry(db, end->entry_id, err);
     *entry_ended = true;
-    status = score_entry(db, end, results, count, err);
-    return status == ST_OK ? db_note_board(db, end->task, end->entry_id, err) : status;
+    status = score_entry(db, arena, end, results, count, err);
+    return status == ST_OK ? db_raise_entry(db, end->entry_id, err) : status;
 }
 
 /* What makes a finish the same as another: all that it says. */
@@ -244,18 +246,15 @@ static const struct result *find_score(const struct result *results, size_t coun
     return score.has ? &results[score.shown] : NULL;
 }
 
-static enum status score_entry(struct db *db, const struct run_end *end,
+static enum status score_entry(struct db *db, struct arena *arena, const struct run_end *end,
                                const struct result *results, size_t count, struct error *err)
 {
     const struct task *task = task_find(db->tasks, str_from_cstr(end->task));
     const enum task_score rule = task == NULL ? TASK_SCORE_MEDIAN : task->score;
     int64_t tta_ns;
     const struct result *scored = find_score(results, count, rule, &tta_ns);
-    const bool reviewed = task != NULL && task->review != TASK_REVIEW_NONE;
-    const bool accepted = scored != NULL && !reviewed;
     const struct result none = {0}, *shown = scored == NULL ? &none : scored;
-    char date[CLOCK_TEXT_BYTES];
-    struct opt_i64 cost = {0};
+    struct figures figures = {.tta_ns = {scored != NULL, tta_ns}};
     struct query_run run;
     enum status status;
 
@@ -268,26 +267,51 @@ static enum status score_entry(struct db *db, const struct run_end *end,
             return status;
     }
     if (scored != NULL && scored->cost_per_hour_text != NULL)
-        cost.has = price_run(tta_ns, scored->cost_per_hour_text, &cost.value);
-    clock_format_date(db->now_ms, date);
+        figures.cost_pico.has =
+            price_run(tta_ns, scored->cost_per_hour_text, &figures.cost_pico.value);
     run = query_begin(db, STMT_SCORE_ENTRY, NULL);
     query_bind_i64(&run, end->entry_id);
-    query_bind_text(&run, scored == NULL ? "not_eligible" : reviewed ? "in_review" : "accepted");
-    query_bind_text(&run, scored == NULL ? miss_reason(results, count)
-                          : reviewed     ? "it waits for a reviewer"
-                                         : "");
-    query_bind_text(&run, date);
-    query_bind_opt(&run, (struct opt_i64){accepted, db->now_ms});
     query_bind_i64(&run, scored == NULL ? results[0].run_id : scored->run_id);
-    query_bind_opt(&run, (struct opt_i64){scored != NULL, tta_ns});
+    query_bind_opt(&run, figures.tta_ns);
     query_bind_opt(&run, shown->wall_ns);
     query_bind_text(&run, shown->epoch_text);
     query_bind_text(&run, shown->value_text);
     query_bind_opt(&run, shown->views);
-    query_bind_opt(&run, cost);
+    query_bind_opt(&run, figures.cost_pico);
     query_bind_text(&run, task_score_name(rule));
     status = query_done(&run, err);
-    return status == ST_OK && accepted ? db_begin_standing(db, end->entry_id, err) : status;
+    return status == ST_OK
+               ? end_submission(db, arena, end, &figures,
+                                scored == NULL ? miss_reason(results, count) : NULL, err)
+               : status;
+}
+
+/* From the last run's end to the boards, or to where the entry is listed below them. */
+static enum status end_submission(struct db *db, struct arena *arena, const struct run_end *end,
+                                  const struct figures *figures, const char *miss,
+                                  struct error *err)
+{
+    const struct task *task = task_find(db->tasks, str_from_cstr(end->task));
+    const struct admission_subject subject = {.task = task, .figures = *figures, .is_late = true};
+    struct admission admission = {.state = "accepted", .reason = "its task is gone"};
+    enum status status;
+
+    if (miss != NULL) { /* queued: all runs were cancelled before any began */
+        status = db_move_jobs(db, arena, end->entry_id, "queued", "end", "not_eligible", miss, err);
+        return status == ST_OK ? db_move_jobs(db, arena, end->entry_id, "running", "end",
+                                              "not_eligible", miss, err)
+                               : status;
+    }
+    if (task != NULL) {
+        status = db_admit(db, arena, &subject, &admission, err);
+        if (status != ST_OK)
+            return status;
+    }
+    status =
+        db_move_jobs(db, arena, end->entry_id, "running", "end", "scored", "all runs ended", err);
+    return status == ST_OK ? db_move_jobs(db, arena, end->entry_id, "scored", "admit",
+                                          admission.state, admission.reason, err)
+                           : status;
 }
 
 static const char *miss_reason(const struct result *results, size_t count)

@@ -107,6 +107,71 @@ enum status db_note_agent(struct db *db, int64_t agent_id, struct error *err);
 enum status db_raise_version(struct db *db, const char *topic, struct error *err);
 enum status db_raise_entry(struct db *db, int64_t entry_id, struct error *err);
 
+enum status db_note_submission(struct db *db, int64_t submission_id, const char *kind, int64_t ref,
+                               struct error *err);
+
+/* A submission with its entry, as far as review needs to know them (review.c). */
+struct subject {
+    int64_t id;
+    const char *task, *state;
+    struct opt_i64 token_id;
+    const char *kind;
+    int64_t lineage_id, revision;
+    unsigned char content_sha256[SHA256_BYTES];
+    int64_t entry_id;
+    const char *entry_name;
+    int64_t entry_lineage_id;
+    struct opt_i64 supersedes_id;
+    struct figures figures;
+};
+enum status db_find_subject(struct db *db, struct arena *arena, int64_t submission_id,
+                            struct subject *subject, struct error *err);
+
+/* One change of a submission's state: the only way there is after it was stored. Checks submission_transition,
+ * appends to the audit trail, moves the entry, its standing and those whose place it takes or gives back, raises
+ * versions. ST_CONFLICT "illegal-transition": there is no such step from where it is, which the detail names;
+ * ST_DENIED "not-owner": the step is its owner's; "scope-missing": the mover may not. */
+struct move {
+    int64_t submission_id;
+    const char *action;     /* of submission_transition */
+    const char *to;         /* NULL: the one state that the action leads to */
+    const char *reason;     /* for people */
+    const struct mover *by; /* NULL: the server */
+};
+enum status db_move_submission(struct db *db, struct arena *arena, const struct move *move,
+                               struct error *err);
+/* The scope that a step needs; ST_CONFLICT "illegal-transition": there is none. to: as in struct move; in, out. */
+enum status db_find_transition(struct db *db, struct arena *arena, int64_t submission_id,
+                               const char *from, const char *action, const char **to,
+                               const char **scope, struct error *err);
+/* ST_DENIED unless `by` may take a step of that scope ("own", "review", "server") of the subject. */
+enum status db_check_mover(const struct subject *subject, const char *scope, const struct mover *by,
+                           struct error *err);
+enum status db_append_event(struct db *db, int64_t submission_id, struct opt_i64 token_id,
+                            const char *from, const char *action, const char *to,
+                            const char *reason, struct error *err);
+/* An entry that has just become accepted takes the place of the one of its lineage that stands. */
+enum status db_take_place(struct db *db, struct arena *arena, int64_t entry_id, const char *name,
+                          int64_t lineage_id, struct error *err);
+
+/* What becomes of a submission that passed its checks, by its task's policy and review (admission.c). */
+struct admission_subject {
+    const struct task *task;
+    struct figures figures;
+    int64_t lineage_id; /* of entries: those that it does not compete with; 0: none */
+    bool
+        is_correction; /* of one that stands, with the same figures: its descriptions alone differ */
+    bool is_late;      /* it was taken in before: a closed task does not rank it, but takes it */
+};
+struct admission {
+    const char *state;  /* accepted, in_review, not_eligible */
+    const char *reason; /* of the event, for people; "" never */
+    struct top5 top5;   /* count 0: not asked */
+};
+/* ST_CONFLICT "task-closed". */
+enum status db_admit(struct db *db, struct arena *arena, const struct admission_subject *subject,
+                     struct admission *admission, struct error *err);
+
 /* When an entry stood on its boards (standing.c), for as_of. Every verb that makes an entry accepted, once state,
  * entry_date and accepted_ms are written, begins a standing; every verb that takes it from there ends it. The first
  * one begins on entry_date (history: as claimed; without one it has no standing), later ones today. Both are without
@@ -143,8 +208,11 @@ struct run_end {
 enum status db_end_run(struct db *db, struct arena *arena, const struct run_end *end,
                        bool *entry_ended, struct error *err);
 /* Gives a job back to the queue: its run begins anew with another seed. */
-enum status db_requeue_job(struct db *db, int64_t job_id, int64_t run_id, int64_t entry_id,
-                           struct error *err);
+enum status db_requeue_job(struct db *db, struct arena *arena, int64_t job_id, int64_t run_id,
+                           int64_t entry_id, struct error *err);
+/* Moves an entry's submission of jobs on; without effect when it is not in `from` (withdrawn meanwhile, say). */
+enum status db_move_jobs(struct db *db, struct arena *arena, int64_t entry_id, const char *from,
+                         const char *action, const char *to, const char *reason, struct error *err);
 int64_t db_draw_seed(void);
 
 /* Memory of the tokens' last use (store.c): hands one over, forgets it; false: none left. */

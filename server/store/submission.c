@@ -12,10 +12,22 @@ struct intake_row {
     const struct submission_files *files;
     const char *source;         /* history | submission */
     const char *state, *reason; /* of submission and entry */
+    const char *why;            /* of the event that led to the state */
     const char *entry_date;     /* NULL: not yet */
     struct opt_i64 token_id, accepted_ms;
+    struct opt_i64 lineage_id, entry_lineage_id, supersedes_id; /* none: it begins its own */
+    int64_t revision;
     int64_t submission_id, entry_id; /* out */
     struct opt_i64 run_id;           /* out */
+};
+
+/* Where a new submission belongs: what it revises or supersedes. */
+struct lineage {
+    bool revises, replaces; /* replaces: what it revises leaves the review at once */
+    struct subject former;  /* with revises */
+    struct opt_i64 submission_lineage, entry_lineage, supersedes;
+    int64_t revision;
+    bool is_correction; /* of one that stands: with the same figures */
 };
 
 static void hash_content(const struct new_entry *entry, const struct submission_files *files,
@@ -23,14 +35,27 @@ static void hash_content(const struct new_entry *entry, const struct submission_
 static void hash_part(struct sha256 *hash, struct str part);
 static enum status find_content(struct db *db, const unsigned char digest[SHA256_BYTES],
                                 struct opt_i64 *id, struct error *err);
-static enum status find_name(struct db *db, const char *task, struct str name,
+static enum status find_lineage(struct db *db, struct arena *arena, struct submit *submit,
+                                struct lineage *lineage, struct error *err);
+static enum status find_revised(struct db *db, struct arena *arena, struct submit *submit,
+                                struct lineage *lineage, struct error *err);
+static enum status find_superseded(struct db *db, struct arena *arena, struct submit *submit,
+                                   struct lineage *lineage, struct error *err);
+static bool has_figures(const struct new_entry *entry, const struct figures *figures);
+static enum status check_new(struct db *db, struct submit *submit, const struct lineage *lineage,
+                             struct error *err);
+static enum status retire_former(struct db *db, struct arena *arena, const struct submit *submit,
+                                 const struct lineage *lineage, struct error *err);
+static enum status find_name(struct db *db, const char *task, struct str name, int64_t lineage_id,
                              struct opt_i64 *entry_id, struct opt_i64 *submission_id,
                              struct error *err);
-static enum status get_next(struct db *db, struct arena *arena, const char *state,
-                            const char **next, struct error *err);
-static enum status insert_all(struct db *db, struct intake_row *row, struct error *err);
+static enum status get_next(struct db *db, struct arena *arena, struct submit *submit,
+                            struct error *err);
+static enum status insert_all(struct db *db, struct arena *arena, struct intake_row *row,
+                              struct error *err);
 static enum status insert_submission(struct db *db, struct intake_row *row, struct error *err);
-static enum status insert_audit(struct db *db, const struct intake_row *row, struct error *err);
+static enum status insert_audit(struct db *db, struct arena *arena, const struct intake_row *row,
+                                struct error *err);
 static enum status insert_entry(struct db *db, struct intake_row *row, struct error *err);
 static void bind_figures(struct query_run *run, const struct new_entry *entry);
 static enum status insert_run(struct db *db, struct intake_row *row, struct error *err);
@@ -40,48 +65,59 @@ enum status verb_submit(struct db *db, struct arena *arena, void *args, struct e
 {
     struct submit *submit = args;
     const struct new_entry *entry = submit->entry;
-    const bool open = entry->task->review == TASK_REVIEW_NONE;
-    struct opt_i64 same = {0}, named = {0};
-    unsigned char digest[SHA256_BYTES];
+    struct lineage lineage = {.revision = 1};
+    struct admission admission;
     char date[CLOCK_TEXT_BYTES];
-    enum status status;
+    bool accepted;
+    enum status status = find_lineage(db, arena, submit, &lineage, err);
 
-    hash_content(entry, &submit->files, digest);
-    status = find_content(db, digest, &same, err);
+    if (status == ST_OK)
+        status = check_new(db, submit, &lineage, err);
+    if (status == ST_OK)
+        status = db_admit(db, arena,
+                          &(struct admission_subject){
+                              .task = entry->task,
+                              .figures = {.tta_ns = entry->tta_ns,
+                                          .cost_pico = entry->cost_pico,
+                                          .latency_ns = entry->latency_ns,
+                                          .inference_cost_pico = entry->inference_cost_pico},
+                              .lineage_id = lineage.entry_lineage.value,
+                              .is_correction = lineage.is_correction},
+                          &admission, err);
+    if (status == ST_OK && lineage.replaces)
+        status = retire_former(db, arena, submit, &lineage, err);
     if (status != ST_OK)
         return status;
-    if (same.has) {
-        submit->other_id = same;
-        return error_set_code(err, ST_CONFLICT, "duplicate", NULL,
-                              "Withdraw the other one first, or send a result that differs.",
-                              "submission %" PRId64 " has the same files", same.value);
-    }
-    status = find_name(db, entry->task->id, entry->name, &named, &submit->other_id, err);
-    if (status != ST_OK)
-        return status;
-    if (named.has)
-        return error_set_code(err, ST_CONFLICT, "name-taken", "name", "Choose another name.",
-                              "entry %" PRId64 " of %s has the name %.*s", named.value,
-                              entry->task->id, STR_ARG(entry->name));
+    accepted = strcmp(admission.state, "accepted") == 0;
     clock_format_date(db->now_ms, date);
     struct intake_row row = {
         .entry = entry,
         .files = &submit->files,
         .source = "submission",
-        .state = open ? "accepted" : "in_review",
-        .reason = open ? "" : "it waits for a reviewer",
-        .entry_date = open ? date : NULL,
-        .token_id = {true, submit->token_id},
-        .accepted_ms = {open, db->now_ms},
+        .state = admission.state,
+        .reason = accepted                                    ? ""
+                  : strcmp(admission.state, "in_review") == 0 ? "it waits for a reviewer"
+                                                              : admission.reason,
+        .why = admission.reason,
+        .entry_date = accepted ? date : NULL,
+        .token_id = {true, submit->by.token_id},
+        .accepted_ms = {accepted, db->now_ms},
+        .lineage_id = lineage.submission_lineage,
+        .entry_lineage_id = lineage.entry_lineage,
+        .supersedes_id = lineage.supersedes,
+        .revision = lineage.revision,
     };
-    status = insert_all(db, &row, err);
+    status = insert_all(db, arena, &row, err);
     submit->submission_id = row.submission_id;
     submit->entry_id = row.entry_id;
     submit->run_id = row.run_id;
     submit->state = row.state;
     submit->reason = row.reason;
     submit->since_ms = db->now_ms;
-    return status == ST_OK ? get_next(db, arena, row.state, &submit->next, err) : status;
+    submit->lineage_id = row.lineage_id.has ? row.lineage_id.value : row.submission_id;
+    submit->revision = row.revision;
+    submit->top5 = admission.top5;
+    return status == ST_OK ? get_next(db, arena, submit, err) : status;
 }
 
 enum status verb_import_entry(struct db *db, struct arena *arena, void *args, struct error *err)
@@ -96,21 +132,177 @@ enum status verb_import_entry(struct db *db, struct arena *arena, void *args, st
         .source = "history",
         .state = "accepted",
         .reason = "",
+        .why = "history is accepted as it was",
+        .revision = 1,
         .entry_date = entry->claimed_date,
         .accepted_ms = {true, db->now_ms},
     };
 
-    (void)arena;
-    status = find_name(db, entry->task->id, entry->name, &named, &ignored, err);
+    status = find_name(db, entry->task->id, entry->name, 0, &named, &ignored, err);
     if (status != ST_OK)
         return status;
     import->known = named.has;
     import->entry_id = named.value;
     if (named.has)
         return ST_OK;
-    status = insert_all(db, &row, err);
+    status = insert_all(db, arena, &row, err);
     import->entry_id = row.entry_id;
     return status;
+}
+
+static enum status find_lineage(struct db *db, struct arena *arena, struct submit *submit,
+                                struct lineage *lineage, struct error *err)
+{
+    if (submit->revises.has)
+        return find_revised(db, arena, submit, lineage, err);
+    if (submit->supersedes.has)
+        return find_superseded(db, arena, submit, lineage, err);
+    return ST_OK;
+}
+
+/* What is accepted stays until its revision is accepted, too; what is not leaves the review to it. */
+static enum status find_revised(struct db *db, struct arena *arena, struct submit *submit,
+                                struct lineage *lineage, struct error *err)
+{
+    struct subject *former = &lineage->former;
+    struct query_run run;
+    const char *to = NULL, *scope = "own", *state;
+    int64_t newest_id, newest;
+    bool accepted;
+    enum status status = db_find_subject(db, arena, submit->revises.value, former, err);
+
+    if (status != ST_OK)
+        return status;
+    if (strcmp(former->task, submit->entry->task->id) != 0)
+        return error_set_code(err, ST_INVALID, "other-task", "task", NULL,
+                              "submission %" PRId64 " is one of %s", former->id, former->task);
+    accepted = strcmp(former->state, "accepted") == 0;
+    status = db_check_mover(former, scope, &submit->by, err);
+    if (status != ST_OK)
+        return status;
+    run = query_begin(db, STMT_FIND_NEWEST_REVISION, arena);
+    query_bind_i64(&run, former->lineage_id);
+    status = query_row(&run, err);
+    if (status != ST_OK)
+        return status;
+    newest_id = query_i64(&run);
+    state = query_text(&run);
+    newest = query_i64(&run);
+    status = query_end(&run, err);
+    if (status == ST_OK && newest_id != former->id && strcmp(state, "withdrawn") != 0 &&
+        strcmp(state, "rejected") != 0 && strcmp(state, "disqualified") != 0) {
+        submit->other_id = (struct opt_i64){true, newest_id};
+        return error_set_code(err, ST_CONFLICT, "newer-revision", NULL, "Revise that one.",
+                              "submission %" PRId64 " is a newer revision of it and is %s",
+                              newest_id, state);
+    }
+    if (status == ST_OK && !accepted)
+        status =
+            db_find_transition(db, arena, former->id, former->state, "revise", &to, &scope, err);
+    lineage->revises = true;
+    lineage->replaces = !accepted;
+    lineage->submission_lineage = (struct opt_i64){true, former->lineage_id};
+    lineage->entry_lineage = (struct opt_i64){true, former->entry_lineage_id};
+    lineage->supersedes =
+        accepted ? (struct opt_i64){true, former->entry_id} : former->supersedes_id;
+    lineage->revision = newest + 1;
+    lineage->is_correction = accepted && has_figures(submit->entry, &former->figures);
+    return status;
+}
+
+static enum status find_superseded(struct db *db, struct arena *arena, struct submit *submit,
+                                   struct lineage *lineage, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_FIND_ENTRY_SUBMISSION, NULL);
+    struct subject former;
+    int64_t submission_id = 0;
+    enum status status;
+
+    query_bind_opt(&run, submit->supersedes);
+    status = query_row(&run, err);
+    if (status == ST_OK)
+        submission_id = query_i64(&run);
+    if (status == ST_OK || status == ST_NOT_FOUND)
+        status = query_end(&run, err);
+    if (status == ST_OK && submission_id == 0)
+        return error_set_code(err, ST_INVALID, "unknown_entry", "supersedes", NULL,
+                              "there is no entry %" PRId64, submit->supersedes.value);
+    if (status == ST_OK)
+        status = db_find_subject(db, arena, submission_id, &former, err);
+    if (status != ST_OK)
+        return status;
+    if (strcmp(former.task, submit->entry->task->id) != 0)
+        return error_set_code(err, ST_INVALID, "other-task", "supersedes", NULL,
+                              "entry %" PRId64 " is one of %s", former.entry_id, former.task);
+    if ((submit->by.scopes & SCOPE_REVIEW) == 0) {
+        status = db_check_mover(&former, "own", &submit->by, err);
+        if (status != ST_OK)
+            return status;
+    }
+    submit->other_id = (struct opt_i64){true, former.id};
+    if (strcmp(former.state, "accepted") != 0)
+        return error_set_code(err, ST_CONFLICT, "not-standing", "supersedes",
+                              "Supersede the one that stands, or revise the submission.",
+                              "entry %" PRId64 " is %s: only one that is accepted has a place",
+                              former.entry_id, former.state);
+    lineage->entry_lineage = (struct opt_i64){true, former.entry_lineage_id};
+    lineage->supersedes = submit->supersedes;
+    return ST_OK;
+}
+
+static bool same(struct opt_i64 a, struct opt_i64 b)
+{
+    return a.has == b.has && (!a.has || a.value == b.value);
+}
+
+static bool has_figures(const struct new_entry *entry, const struct figures *figures)
+{
+    return same(entry->tta_ns, figures->tta_ns) && same(entry->cost_pico, figures->cost_pico) &&
+           same(entry->latency_ns, figures->latency_ns) &&
+           same(entry->inference_cost_pico, figures->inference_cost_pico);
+}
+
+/* Neither the files nor, outside of its own lineage, the name are there. */
+static enum status check_new(struct db *db, struct submit *submit, const struct lineage *lineage,
+                             struct error *err)
+{
+    const struct new_entry *entry = submit->entry;
+    struct opt_i64 known = {0}, named = {0};
+    unsigned char digest[SHA256_BYTES];
+    enum status status;
+
+    hash_content(entry, &submit->files, digest);
+    status = find_content(db, digest, &known, err);
+    if (status != ST_OK)
+        return status;
+    if (known.has) {
+        submit->other_id = known;
+        return error_set_code(err, ST_CONFLICT, "duplicate", NULL,
+                              "Withdraw the other one first, or send a result that differs.",
+                              "submission %" PRId64 " has the same files", known.value);
+    }
+    status = find_name(db, entry->task->id, entry->name, lineage->entry_lineage.value, &named,
+                       &submit->other_id, err);
+    if (status == ST_OK && named.has)
+        return error_set_code(err, ST_CONFLICT, "name-taken", "name", "Choose another name.",
+                              "entry %" PRId64 " of %s has the name %.*s", named.value,
+                              entry->task->id, STR_ARG(entry->name));
+    return status;
+}
+
+static enum status retire_former(struct db *db, struct arena *arena, const struct submit *submit,
+                                 const struct lineage *lineage, struct error *err)
+{
+    const struct move move = {
+        .submission_id = lineage->former.id,
+        .action = "revise",
+        .reason =
+            arena_printf(arena, "revision %" PRId64 " was sent in its place", lineage->revision),
+        .by = &submit->by,
+    };
+
+    return move.reason == NULL ? error_set(err, ST_NO_MEMORY, NULL, "no memory for a reason")
+                               : db_move_submission(db, arena, &move, err);
 }
 
 /* Each part with its length before it: no two contents run together. */
@@ -151,7 +343,18 @@ static enum status find_content(struct db *db, const unsigned char digest[SHA256
     return query_end(&run, err);
 }
 
-static enum status find_name(struct db *db, const char *task, struct str name,
+static enum status find_lineage(struct db *db, struct arena *arena, struct submit *submit,
+                                struct lineage *lineage, struct error *err);
+static enum status find_revised(struct db *db, struct arena *arena, struct submit *submit,
+                                struct lineage *lineage, struct error *err);
+static enum status find_superseded(struct db *db, struct arena *arena, struct submit *submit,
+                                   struct lineage *lineage, struct error *err);
+static bool has_figures(const struct new_entry *entry, const struct figures *figures);
+static enum status check_new(struct db *db, struct submit *submit, const struct lineage *lineage,
+                             struct error *err);
+static enum status retire_former(struct db *db, struct arena *arena, const struct submit *submit,
+                                 const struct lineage *lineage, struct error *err);
+static enum status find_name(struct db *db, const char *task, struct str name, int64_t lineage_id,
                              struct opt_i64 *entry_id, struct opt_i64 *submission_id,
                              struct error *err)
 {
@@ -161,6 +364,7 @@ static enum status find_name(struct db *db, const char *task, struct str name,
     *entry_id = *submission_id = (struct opt_i64){0};
     query_bind_text(&run, task);
     query_bind_str(&run, name);
+    query_bind_i64(&run, lineage_id);
     status = query_row(&run, err);
     if (status == ST_OK) {
         *entry_id = query_opt(&run);
@@ -171,40 +375,46 @@ static enum status find_name(struct db *db, const char *task, struct str name,
     return query_end(&run, err);
 }
 
-static enum status get_next(struct db *db, struct arena *arena, const char *state,
-                            const char **next, struct error *err)
+static enum status get_next(struct db *db, struct arena *arena, struct submit *submit,
+                            struct error *err)
 {
     struct query_run run = query_begin(db, STMT_GET_SUBMISSION_NEXT, arena);
     enum status status;
 
-    query_bind_text(&run, state);
+    query_bind_text(&run, submit->state);
     status = query_row(&run, err);
     if (status == ST_NOT_FOUND)
         run.rc = SQLITE_CORRUPT; /* a foreign key names the state */
-    else if (status == ST_OK)
-        *next = query_text(&run);
-    else
+    else if (status != ST_OK)
         return status;
+    submit->next = query_text(&run);
+    submit->owner = query_text(&run);
+    submit->deadline_ms = query_opt(&run);
+    submit->deadline_ms.value += submit->since_ms;
     return query_end(&run, err);
 }
 
-static enum status insert_all(struct db *db, struct intake_row *row, struct error *err)
+static enum status insert_all(struct db *db, struct arena *arena, struct intake_row *row,
+                              struct error *err)
 {
-    char topic[TOPIC_BYTES_MAX];
     enum status status = insert_submission(db, row, err);
 
     if (status == ST_OK)
-        status = insert_audit(db, row, err);
+        status = insert_audit(db, arena, row, err);
     if (status == ST_OK)
         status = insert_entry(db, row, err);
     if (status == ST_OK && row->entry->task->phase == TASK_TRAIN)
         status = insert_run(db, row, err);
     if (status == ST_OK && row->accepted_ms.has)
         status = db_begin_standing(db, row->entry_id, err);
+    if (status == ST_OK && row->accepted_ms.has && row->entry_lineage_id.has)
+        status = db_take_place(db, arena, row->entry_id, arena_copy(arena, row->entry->name),
+                               row->entry_lineage_id.value, err);
     if (status == ST_OK)
         status = db_note_board(db, row->entry->task->id, row->entry_id, err);
-    (void)snprintf(topic, sizeof topic, "submission:%" PRId64, row->submission_id);
-    return status == ST_OK ? db_raise_version(db, topic, err) : status;
+    return status == ST_OK
+               ? db_note_submission(db, row->submission_id, "state", row->submission_id, err)
+               : status;
 }
 
 static enum status insert_submission(struct db *db, struct intake_row *row, struct error *err)
@@ -231,37 +441,38 @@ static enum status insert_submission(struct db *db, struct intake_row *row, stru
     query_bind_i64(&run, db->now_ms);
     query_bind_text(&run, row->entry->claimed_date);
     query_bind_opt(&run, row->token_id);
+    query_bind_text(&run, "dawnbench");
+    query_bind_opt(&run, row->lineage_id);
+    query_bind_i64(&run, row->revision);
     status = query_done(&run, err);
     row->submission_id = sqlite3_last_insert_rowid(db->handle);
     return status;
 }
 
 /* received -> (checked) -> accepted or in_review: the checks ran before the command was made. */
-static enum status insert_audit(struct db *db, const struct intake_row *row, struct error *err)
+static enum status insert_audit(struct db *db, struct arena *arena, const struct intake_row *row,
+                                struct error *err)
 {
     const bool history = strcmp(row->source, "history") == 0;
     const struct {
-        const char *from, *to, *reason;
+        const char *from, *action, *to, *reason;
     } steps[] = {
-        {NULL, "received", history ? "imported as history" : "sent"},
-        {"received", "checked", "no error was found"},
-        {"checked", row->state,
-         history                               ? "history is accepted as it was"
-         : strcmp(row->state, "accepted") == 0 ? "this task is not reviewed"
-                                               : "this task is reviewed"},
+        {NULL, history ? "import" : "send", "received", history ? "imported as history" : "sent"},
+        {"received", "check", "checked", "no error was found"},
+        {"checked", "admit", row->state, row->why},
     };
     enum status status = ST_OK;
 
     for (size_t i = 0; i < ARRAY_LEN(steps) && status == ST_OK; i++) {
-        struct query_run run = query_begin(db, STMT_INSERT_SUBMISSION_EVENT, NULL);
+        const char *to = steps[i].to, *scope;
 
-        query_bind_i64(&run, row->submission_id);
-        query_bind_i64(&run, db->now_ms);
-        query_bind_opt(&run, i == 0 ? row->token_id : (struct opt_i64){0});
-        query_bind_text(&run, steps[i].from);
-        query_bind_text(&run, steps[i].to);
-        query_bind_text(&run, steps[i].reason);
-        status = query_done(&run, err);
+        if (i > 0)
+            status = db_find_transition(db, arena, row->submission_id, steps[i].from,
+                                        steps[i].action, &to, &scope, err);
+        if (status == ST_OK)
+            status = db_append_event(db, row->submission_id,
+                                     i == 0 ? row->token_id : (struct opt_i64){0}, steps[i].from,
+                                     steps[i].action, to, steps[i].reason, err);
     }
     return status;
 }
@@ -292,6 +503,8 @@ static enum status insert_entry(struct db *db, struct intake_row *row, struct er
     query_bind_i64(&run, db->now_ms);
     query_bind_i64(&run, entry->task->phase == TASK_TRAIN ? 1 : 0);
     bind_figures(&run, entry);
+    query_bind_opt(&run, row->entry_lineage_id);
+    query_bind_opt(&run, row->supersedes_id);
     status = query_done(&run, err);
     row->entry_id = sqlite3_last_insert_rowid(db->handle);
     return status;

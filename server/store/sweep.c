@@ -142,7 +142,7 @@ static enum status reclaim_one(struct db *db, struct arena *arena,
         return status;
     if (attempt->cancel)
         return db_end_run(db, arena, &end, &entry_ended, err);
-    return db_requeue_job(db, attempt->job_id, attempt->run_id, attempt->entry_id, err);
+    return db_requeue_job(db, arena, attempt->job_id, attempt->run_id, attempt->entry_id, err);
 }
 
 static enum status set_attempt(struct db *db, int64_t id, const char *state, const char *reason,

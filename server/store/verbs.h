@@ -48,19 +48,36 @@ struct new_entry {
     size_t epoch_count, crossing_index; /* of the first that meets the target, with tta_ns.has */
 };
 
-/* A submission and its entry, accepted at once where the task's review is none. ST_CONFLICT "duplicate": the
- * same files were sent before; "name-taken": the task has that name; other_id is then filled. */
+/* A submission and its entry; what becomes of it is its task's policy and review (docs/review.md). A revision
+ * takes its predecessor's place in the review at once, in that of an accepted one, as a successor does, once it is
+ * accepted itself. ST_CONFLICT "duplicate": the same files were sent before; "name-taken": the task has that name;
+ * "illegal-transition", "newer-revision": what it revises is past that; "not-standing": what it is to supersede is
+ * not accepted; other_id is then filled. "task-closed". ST_DENIED "not-owner". */
 struct submit {
     const struct new_entry *entry;
     struct submission_files files;
-    int64_t token_id;
+    struct mover by;
+    struct opt_i64 revises;            /* submission of the same lineage */
+    struct opt_i64 supersedes;         /* entry whose place it takes once accepted */
     int64_t submission_id, entry_id;   /* out, as the rest */
     const char *state, *reason, *next; /* next: what happens next, for people */
-    int64_t since_ms;
-    struct opt_i64 run_id;
+    const char *owner;                 /* who has to act */
+    int64_t since_ms, lineage_id, revision;
+    struct opt_i64 deadline_ms, run_id;
+    struct top5 top5;        /* where it was asked for */
     struct opt_i64 other_id; /* out on ST_CONFLICT: the submission that is there, if it is one */
 };
 enum status verb_submit(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* A step that a person asks for: accept, request-changes, reject, disqualify, revert (scope review), withdraw (its
+ * own). What follows from it for the entries of its lineage happens with it. ST_CONFLICT "illegal-transition": the
+ * table submission_transition has no such step from where it is; ST_DENIED "scope-missing", "not-owner". */
+struct review {
+    int64_t submission_id;
+    struct mover by;
+    const char *action, *reason; /* reason: for people, not empty */
+};
+enum status verb_review(struct db *db, struct arena *arena, void *args, struct error *err);
 
 /* The same as accepted history, by the claimed date. One that is there (task and name) is left alone. */
 struct import_entry {
@@ -71,7 +88,8 @@ struct import_entry {
 };
 enum status verb_import_entry(struct db *db, struct arena *arena, void *args, struct error *err);
 
-/* One entry of n runs and their jobs; named <workload>-<first job's id>. */
+/* One entry of n runs and their jobs, with a submission of kind job; named <workload>-<first job's id>. ST_CONFLICT
+ * "task-closed". */
 struct create_jobs {
     const struct task *task;
     struct str workload, recipe; /* recipe: of the task */
@@ -79,9 +97,10 @@ struct create_jobs {
     struct str author;           /* the token's name */
     const char *model;           /* as boards show it; NULL: workload and recipe */
     int64_t token_id;
-    const char *device_kind; /* wanted; NULL: any */
-    const char *tags_json;   /* array of text that an agent must have; NULL: none */
-    int64_t entry_id;        /* out, as the rest */
+    const char *device_kind;         /* wanted; NULL: any */
+    const char *tags_json;           /* array of text that an agent must have; NULL: none */
+    struct str request;              /* as it was sent: the submission's file; empty: {} */
+    int64_t submission_id, entry_id; /* out, as the rest */
     const char *entry_name;
     int64_t *job_ids, *run_ids; /* `seeds` of each */
 };

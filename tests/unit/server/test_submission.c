@@ -55,7 +55,7 @@ static void submission_is_accepted_with_its_entry_run_and_epochs(void **state)
     const struct new_entry entry = training_entry(f, "mine");
     struct submit submit = {.entry = &entry,
                             .files = files_of("{\"a\": 1}\r\n", "epoch\thours\n"),
-                            .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                            .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
     struct submission_files files;
     struct submission_record row;
     struct entry_record got;
@@ -104,7 +104,7 @@ static void same_files_again_are_a_duplicate_and_name_the_other(void **state)
     const struct new_entry entry = training_entry(f, "one"), renamed = training_entry(f, "two");
     struct submit first = {.entry = &entry,
                            .files = files_of("{}", "rows"),
-                           .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                           .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
     struct submit again = first;
 
     fixture_run(f, verb_submit, &first);
@@ -122,7 +122,7 @@ static void name_is_taken_once_in_its_task(void **state)
     struct new_entry entry = training_entry(f, "same"), other = training_entry(f, "same");
     struct submit first = {.entry = &entry,
                            .files = files_of("1", "1"),
-                           .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                           .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
     struct submit second = first;
 
     fixture_run(f, verb_submit, &first);
@@ -140,7 +140,7 @@ static void name_of_jobs_avoids_one_that_a_submitter_took(void **state)
     struct new_entry entry = training_entry(f, "cifar10-1");
     struct submit submit = {.entry = &entry,
                             .files = files_of("1", "1"),
-                            .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                            .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
 
     entry.task = fixture_task(f, "cifar10-train-quick");
     fixture_run(f, verb_submit, &submit);
@@ -182,7 +182,7 @@ static void inference_entry_has_no_run(void **state)
     struct new_entry entry = training_entry(f, "inf");
     struct submit submit = {.entry = &entry,
                             .files = {.entry = STR("{}")},
-                            .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                            .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
     struct entry_record got;
     struct error err = {0};
 
@@ -208,7 +208,7 @@ static void audit_trail_keeps_who_when_and_why(void **state)
     const struct new_entry entry = training_entry(f, "n");
     struct submit submit = {.entry = &entry,
                             .files = files_of("{}", ""),
-                            .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                            .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
     struct submission_event_record *rows;
     struct error err = {0};
     size_t count;
@@ -242,7 +242,7 @@ static void lists_are_filtered_and_paged_newest_first(void **state)
         struct new_entry entry = training_entry(f, arena_printf(&f->arena, "n%d", i));
         struct submit submit = {.entry = &entry,
                                 .files = files_of(arena_printf(&f->arena, "%d", i), ""),
-                                .token_id = me};
+                                .by.token_id = me};
 
         fixture_run(f, verb_submit, &submit);
     }
@@ -282,7 +282,7 @@ static void answer_larger_than_the_arena_is_an_error(void **state)
     const struct new_entry entry = training_entry(f, "n");
     struct submit submit = {.entry = &entry,
                             .files = files_of("{\"something\": \"longer than sixteen bytes\"}", ""),
-                            .token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
+                            .by.token_id = fixture_token(f, ROLE_SUBMITTER, "me")};
     struct submission_files files;
     struct error err = {0};
     struct arena small;
