@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/measure.h"
+#include "server/rank/board_internal.h"
 
 struct board_kind {
     const char *name, *unit;
@@ -21,7 +22,6 @@ static const struct board_kind kinds[] = {
 };
 
 static bool stood_on(const struct board_entry *entry, int64_t days);
-static const char *missing_reason(const struct board_entry *entry, const struct board_rule *rule);
 static enum status keep_bests(struct board *board, struct arena *arena, struct error *err);
 static const char *author_of(const struct board_entry *entry);
 static int compare_authors(const void *left, const void *right);
@@ -31,9 +31,8 @@ static int compare_latency(const void *left, const void *right);
 static int compare_inference_cost(const void *left, const void *right);
 static int compare_energy(const void *left, const void *right);
 static int compare_items(const void *left, const void *right, enum board_by by);
-static int compare_names(const struct board_entry *a, const struct board_entry *b);
 static int compare_missing(const void *left, const void *right);
-static void give_places(struct board *board);
+static void give_places(struct board *board, size_t first, size_t better);
 static void compare_spreads(struct board *board);
 static struct measure_spread spread_of(const struct board_entry *entry);
 
@@ -85,12 +84,10 @@ enum status board_rank(const struct task *task, const struct board_rule *rule,
                        struct board *board, struct error *err)
 {
     const enum board_by by = rule->by;
-    enum status status = ST_OK;
+    enum status status = board_check_by(by, task, err);
 
-    if (!board_by_fits(by, task))
-        return error_set_code(err, ST_INVALID, "no_such_board", "by", NULL,
-                              "%s has no board by %s: it is %s task", task->id, kinds[by].name,
-                              task->phase == TASK_TRAIN ? "a training" : "an inference");
+    if (status != ST_OK)
+        return status;
     if (count > BOARD_ENTRIES_MAX)
         return error_set(err, ST_LIMIT, NULL, "the task has more than %d entries",
                          BOARD_ENTRIES_MAX);
@@ -104,7 +101,7 @@ enum status board_rank(const struct task *task, const struct board_rule *rule,
 
         if (rule->has_as_of && !stood_on(&entries[i], rule->as_of_days))
             continue;
-        reason = missing_reason(&entries[i], rule);
+        reason = board_missing_reason(&entries[i], rule);
         if (reason == NULL)
             board->items[board->item_count++].row = &entries[i];
         else
@@ -115,8 +112,7 @@ enum status board_rank(const struct task *task, const struct board_rule *rule,
     if (rule->best == BOARD_BEST_AUTHOR)
         status = keep_bests(board, arena, err);
     qsort(board->not_ranked, board->not_ranked_count, sizeof *board->not_ranked, compare_missing);
-    give_places(board);
-    compare_spreads(board);
+    board_describe_items(board, 0, 0);
     return status;
 }
 
@@ -137,19 +133,30 @@ size_t board_place_of(const struct board *board, int64_t value)
     return low + 1;
 }
 
-static bool stood_on(const struct board_entry *entry, int64_t days)
+int board_compare(const struct board_entry *a, const struct board_entry *b, enum board_by by)
 {
-    for (size_t i = 0; i < entry->standing_count; i++) {
-        const struct board_standing *standing = &entry->standings[i];
+    int64_t a_value = 0, b_value = 0;
 
-        if (standing->from_days <= days && (!standing->has_to || days < standing->to_days))
-            return true;
-    }
-    return false;
+    (void)board_value(a, by, &a_value);
+    (void)board_value(b, by, &b_value);
+    if (a_value != b_value)
+        return a_value < b_value ? -1 : 1;
+    if (a->date_days != b->date_days)
+        return a->date_days < b->date_days ? -1 : 1;
+    return board_compare_names(a, b);
 }
 
-/* NULL: it has a place. */
-static const char *missing_reason(const struct board_entry *entry, const struct board_rule *rule)
+/* By name, then id: a withdrawn entry may have left its name to another. */
+int board_compare_names(const struct board_entry *a, const struct board_entry *b)
+{
+    const int order = strcmp(a->name, b->name);
+
+    if (order != 0)
+        return order;
+    return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+const char *board_missing_reason(const struct board_entry *entry, const struct board_rule *rule)
 {
     const enum board_by by = rule->by;
     int64_t value;
@@ -164,6 +171,32 @@ static const char *missing_reason(const struct board_entry *entry, const struct 
         !board_value(entry, BOARD_TIME, &value))
         return kinds[BOARD_TIME].missing;
     return kinds[by].missing;
+}
+
+enum status board_check_by(enum board_by by, const struct task *task, struct error *err)
+{
+    if (board_by_fits(by, task))
+        return ST_OK;
+    return error_set_code(err, ST_INVALID, "no_such_board", "by", NULL,
+                          "%s has no board by %s: it is %s task", task->id, kinds[by].name,
+                          task->phase == TASK_TRAIN ? "a training" : "an inference");
+}
+
+void board_describe_items(struct board *board, size_t first, size_t better)
+{
+    give_places(board, first, better);
+    compare_spreads(board);
+}
+
+static bool stood_on(const struct board_entry *entry, int64_t days)
+{
+    for (size_t i = 0; i < entry->standing_count; i++) {
+        const struct board_standing *standing = &entry->standings[i];
+
+        if (standing->from_days <= days && (!standing->has_to || days < standing->to_days))
+            return true;
+    }
+    return false;
 }
 
 /* Leaves of each author's items the first, in their order, and lists the others below the board. The items' pointers
@@ -242,36 +275,17 @@ static int compare_energy(const void *left, const void *right)
 
 static int compare_items(const void *left, const void *right, enum board_by by)
 {
-    const struct board_entry *a = ((const struct board_item *)left)->row;
-    const struct board_entry *b = ((const struct board_item *)right)->row;
-    int64_t a_value = 0, b_value = 0;
-
-    (void)board_value(a, by, &a_value);
-    (void)board_value(b, by, &b_value);
-    if (a_value != b_value)
-        return a_value < b_value ? -1 : 1;
-    if (a->date_days != b->date_days)
-        return a->date_days < b->date_days ? -1 : 1;
-    return compare_names(a, b);
-}
-
-/* By name, then id: a withdrawn entry may have left its name to another. */
-static int compare_names(const struct board_entry *a, const struct board_entry *b)
-{
-    const int order = strcmp(a->name, b->name);
-
-    if (order != 0)
-        return order;
-    return (a->entry > b->entry) - (a->entry < b->entry);
+    return board_compare(((const struct board_item *)left)->row,
+                         ((const struct board_item *)right)->row, by);
 }
 
 static int compare_missing(const void *left, const void *right)
 {
-    return compare_names(((const struct board_missing *)left)->row,
-                         ((const struct board_missing *)right)->row);
+    return board_compare_names(((const struct board_missing *)left)->row,
+                               ((const struct board_missing *)right)->row);
 }
 
-static void give_places(struct board *board)
+static void give_places(struct board *board, size_t first, size_t better)
 {
     int64_t before = 0, value = 0;
 
@@ -279,10 +293,14 @@ static void give_places(struct board *board)
         struct board_item *item = &board->items[i];
 
         (void)board_value(item->row, board->by, &value);
-        item->place = i + 1;
-        if (i > 0 && value == before) {
+        if (i == 0) {
+            item->place = better + 1;
+            item->tied = better < first;
+        } else if (value == before) {
             item->place = item[-1].place;
             item->tied = item[-1].tied = true;
+        } else {
+            item->place = first + i + 1;
         }
     }
 }
