@@ -57,6 +57,10 @@ SELECT ifnull(max(id), 0) FROM change;
 -- name: delete_old_changes write
 DELETE FROM change WHERE at_ms < ?1 AND id < (SELECT max(id) FROM change);
 
+-- Whose boards changed: the entry and its topic, each once.
+-- name: list_board_changes read
+SELECT DISTINCT topic, ref FROM change WHERE id > ?1 AND kind = 'board' LIMIT ?2;
+
 -- name: list_changes read
 SELECT id, topic, kind, ref, at_ms FROM change WHERE id > ?1 ORDER BY id LIMIT ?2;
 
@@ -251,19 +255,21 @@ ORDER BY state = 'accepted' DESC, id DESC LIMIT 1;
 SELECT * FROM entry_row WHERE state = 'accepted' AND accepted_ms IS NOT NULL
 ORDER BY entry_date DESC, id DESC LIMIT ?1;
 
--- name: list_task_ttas read
-SELECT run.entry_id, run.tta_ns FROM run JOIN entry ON entry.id = run.entry_id
-WHERE entry.task = ?1 AND run.state = 'reached' AND run.tta_ns IS NOT NULL
-ORDER BY run.entry_id, run.ordinal;
+-- name: list_entries_after read
+SELECT * FROM entry_row WHERE id > ?1 ORDER BY id LIMIT ?2;
+
+-- name: list_range_ttas read
+SELECT entry_id, tta_ns FROM run
+WHERE entry_id BETWEEN ?1 AND ?2 AND state = 'reached' AND tta_ns IS NOT NULL
+ORDER BY entry_id, ordinal;
 
 -- name: list_entry_ttas read
 SELECT entry_id, tta_ns FROM run WHERE entry_id = ?1 AND state = 'reached' AND tta_ns IS NOT NULL
 ORDER BY ordinal;
 
--- name: list_task_standings read
-SELECT standing.entry_id, standing.from_date, standing.to_ms
-FROM entry JOIN standing ON standing.entry_id = entry.id
-WHERE entry.task = ?1 ORDER BY standing.entry_id, standing.from_ms;
+-- name: list_range_standings read
+SELECT entry_id, from_date, to_ms FROM standing
+WHERE entry_id BETWEEN ?1 AND ?2 ORDER BY entry_id, from_ms;
 
 -- name: list_entry_standings read
 SELECT entry_id, from_date, to_ms FROM standing WHERE entry_id = ?1 ORDER BY from_ms;

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "server/api/api.h"
 #include "server/api/board_cache.h"
+#include "server/api/boards.h"
 #include "server/http/listener.h"
 #include "server/http/router.h"
 #include "server/page/pages.h"
@@ -80,9 +81,10 @@ void app_destroy(struct app *app)
         listener_quiesce(app->listener, QUIESCE_MS); /* the writer answers what was pushed */
     stop_ticker(&server->ticker);
     listener_destroy(app->listener);
+    boards_destroy(app->boards);
     store_close(app->store);
     store_lock_release(server->lock_fd); /* behind the last write */
-    board_cache_destroy(app->boards);
+    board_cache_destroy(app->board_bytes);
     router_destroy(server->router);
     task_table_destroy(app->tasks);
     if (app->has_reader_key)
@@ -137,7 +139,7 @@ static enum status open_parts(struct server *server, const struct app_options *o
     if (status == ST_OK)
         status = router_create(tables, ARRAY_LEN(tables), &server->router, err);
     if (status == ST_OK)
-        status = board_cache_create(&app->boards, err);
+        status = board_cache_create(&app->board_bytes, err);
     server->store_options = (struct store_options){.path = options->db_path,
                                                    .tasks = app->tasks,
                                                    .committed = note_commit,
@@ -146,6 +148,12 @@ static enum status open_parts(struct server *server, const struct app_options *o
         status = store_lock_acquire(options->db_path, &server->lock_fd, err);
     if (status == ST_OK)
         status = store_open(&server->store_options, &app->store, err);
+    if (status == ST_OK)
+        status = boards_create(&(struct boards_options){.db_path = options->db_path,
+                                                        .tasks = app->tasks,
+                                                        .store = app->store,
+                                                        .read_only = options->read_only},
+                               &app->boards, err);
     listen.router = server->router;
     if (status == ST_OK)
         status = listener_create(&listen, &app->listener, err);

@@ -1,7 +1,8 @@
 /* server/app.h: the running server: owns store, tasks, listener and the ticker, and hands them to handlers.
  *
- * Lock order: listener's connection list -> parked list -> a stream's own lock -> board cache. The writer's queue
- * lock is inside all of them; none is held while a client is waited for, or while SQL runs.
+ * Lock order: listener's connection list -> parked list -> a stream's own lock; board cache, making -> the boards'
+ * refresh -> a task's boards, in the table's order -> board cache. The writer's queue lock is inside all of them; none
+ * is held while a client is waited for, or, but for the boards' refresh, while SQL runs.
  * Ownership: app_create() owns all. Threads: immutable after creation but for what has its own lock. */
 #ifndef DAYBREAK_SERVER_APP_H
 #define DAYBREAK_SERVER_APP_H
@@ -15,6 +16,7 @@
 #include "server/store/store.h"
 
 struct board_cache; /* server/api/board_cache.h */
+struct boards;      /* server/api/boards.h */
 struct listener;    /* server/http/listener.h */
 
 struct app {
@@ -23,7 +25,8 @@ struct app {
     const char *db_path;
     bool read_only;      /* writes are answered 503 */
     const char *web_dir; /* NULL: the embedded assets */
-    struct board_cache *boards;
+    struct boards *boards;
+    struct board_cache *board_bytes;
     struct listener *listener;
     pthread_key_t reader_key; /* of each thread's struct store_reader */
     bool has_reader_key;

@@ -2,9 +2,10 @@
  * holds a lease. The attempt is the fence: the store refuses a late one in the same transaction. */
 #include "common/event.h"
 #include "server/api/api.h"
-#include "server/api/board_load.h"
+#include "server/api/boards.h"
 #include "server/api/json_out.h"
 #include "server/app.h"
+#include "server/store/read.h"
 
 enum { EVENTS_MAX = 4096, DETAIL_BYTES_MAX = 512 };
 
@@ -231,25 +232,26 @@ static enum status find_place(struct request *request, const struct finish *args
                               struct opt_i64 *place, struct error *err)
 {
     struct store_reader *reader = app_reader(request->app, err);
+    struct kept_place found;
     struct entry_record entry;
     const struct task *task;
-    struct arena arena;
-    struct board board;
+    const struct kept *kept;
+    int64_t version;
     enum status status;
 
     if (reader == NULL || !args->tta_ns.has) /* of a repeat, too: it is answered alike */
         return err->status;
-    arena_init(&arena, BOARD_ARENA_BYTES);
-    status = store_get_entry(reader, &arena, args->entry_id, &entry, err);
+    status = store_get_entry(reader, request->arena, args->entry_id, &entry, err);
     task = status == ST_OK ? task_find(request->app->tasks, str_from_cstr(entry.task)) : NULL;
-    if (task != NULL)
-        status =
-            board_load(reader, &arena, task, &(struct board_rule){.by = BOARD_TIME}, &board, err);
-    for (size_t i = 0; task != NULL && status == ST_OK && i < board.item_count; i++)
-        if (board.items[i].row->entry == args->entry_id)
-            *place = (struct opt_i64){true, (int64_t)board.items[i].place};
-    arena_fini(&arena);
-    return status;
+    if (task == NULL)
+        return status;
+    status = boards_begin(request->app->boards, task, &kept, &version, err);
+    if (status != ST_OK)
+        return status;
+    if (kept_find(kept, BOARD_TIME, args->entry_id, &found))
+        *place = (struct opt_i64){true, (int64_t)found.place};
+    boards_end(request->app->boards, task);
+    return ST_OK;
 }
 
 static enum status read_release(struct request *request, struct release *args, struct error *err)

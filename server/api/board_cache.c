@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SLOTS = 256, TOPICS = 64, TOPIC_BYTES_MAX = 96, KEY_BYTES_MAX = 300, BYTES_MAX = 1 << 20 };
+enum { SLOTS = 256, KEY_BYTES_MAX = 300, BYTES_MAX = 1 << 20 };
 
 struct slot {
     char key[KEY_BYTES_MAX];
@@ -14,16 +14,9 @@ struct slot {
     struct shared_bytes *bytes; /* NULL: empty */
 };
 
-struct topic {
-    char name[TOPIC_BYTES_MAX];
-    size_t name_len;
-    int64_t change_id, version;
-};
-
 struct board_cache {
     pthread_mutex_t lock;
-    struct slot slots[SLOTS];    /* guarded by lock */
-    struct topic topics[TOPICS]; /* guarded by lock */
+    struct slot slots[SLOTS]; /* guarded by lock */
 };
 
 static struct slot *find_slot(struct board_cache *cache, struct str key);
@@ -78,36 +71,6 @@ void board_cache_put(struct board_cache *cache, struct str key, int64_t version,
     slot->key_len = key.len;
     slot->version = version;
     slot->bytes = shared_bytes_hold(bytes);
-    (void)pthread_mutex_unlock(&cache->lock);
-}
-
-bool board_cache_find_version(struct board_cache *cache, struct str topic, int64_t change_id,
-                              int64_t *version)
-{
-    const struct topic *row = &cache->topics[hash_text(topic) % TOPICS];
-    bool found;
-
-    (void)pthread_mutex_lock(&cache->lock);
-    found = row->name_len > 0 && row->change_id == change_id &&
-            str_eq(topic, (struct str){row->name, row->name_len});
-    if (found)
-        *version = row->version;
-    (void)pthread_mutex_unlock(&cache->lock);
-    return found;
-}
-
-void board_cache_keep_version(struct board_cache *cache, struct str topic, int64_t change_id,
-                              int64_t version)
-{
-    struct topic *row = &cache->topics[hash_text(topic) % TOPICS];
-
-    if (topic.len > TOPIC_BYTES_MAX)
-        return;
-    (void)pthread_mutex_lock(&cache->lock);
-    memcpy(row->name, topic.data, topic.len);
-    row->name_len = topic.len;
-    row->change_id = change_id;
-    row->version = version;
     (void)pthread_mutex_unlock(&cache->lock);
 }
 

@@ -21,12 +21,4 @@ struct shared_bytes *board_cache_get(struct board_cache *cache, struct str key, 
 void board_cache_put(struct board_cache *cache, struct str key, int64_t version,
                      struct shared_bytes *bytes);
 
-/* The version of a board as it was read when the store's last change was change_id: while that is still the last
- * one, nothing of this server can have changed it, and no database need be asked. What another program writes
- * beside the server (an import) is seen when the writer's next commit finds its changes. */
-bool board_cache_find_version(struct board_cache *cache, struct str topic, int64_t change_id,
-                              int64_t *version);
-void board_cache_keep_version(struct board_cache *cache, struct str topic, int64_t change_id,
-                              int64_t version);
-
 #endif

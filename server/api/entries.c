@@ -1,14 +1,14 @@
 /* server/api/entries.c: GET /v1/entries/{entry}. */
 #include "server/api/api.h"
-#include "server/api/board_load.h"
+#include "server/api/boards.h"
 #include "server/api/json_out.h"
 #include "server/app.h"
+#include "server/store/read.h"
 
 static void write_entry(struct json_out *out, const struct entry_record *entry);
-static enum status write_places(struct request *request, struct store_reader *reader,
-                                const struct entry_record *entry, struct json_out *out,
-                                struct error *err);
-static void write_place(struct json_out *out, const struct board *board, int64_t entry_id);
+static enum status write_places(struct request *request, const struct entry_record *entry,
+                                struct json_out *out, struct error *err);
+static void write_place(struct json_out *out, enum board_by by, const struct kept_place *place);
 static enum status write_runs(struct request *request, struct store_reader *reader,
                               const struct entry_record *entry, struct json_out *out,
                               struct error *err);
@@ -33,7 +33,7 @@ void handle_get_entry(struct request *request, struct response *response)
     if (status == ST_OK) {
         json_out_begin(&out, NULL, '{');
         write_entry(&out, &entry);
-        status = write_places(request, reader, &entry, &out, &err);
+        status = write_places(request, &entry, &out, &err);
     }
     if (status == ST_OK)
         status = write_runs(request, reader, &entry, &out, &err);
@@ -77,46 +77,39 @@ static void write_entry(struct json_out *out, const struct entry_record *entry)
         json_out_i64(out, "n", entry->run_count);
 }
 
-static enum status write_places(struct request *request, struct store_reader *reader,
-                                const struct entry_record *entry, struct json_out *out,
-                                struct error *err)
+static enum status write_places(struct request *request, const struct entry_record *entry,
+                                struct json_out *out, struct error *err)
 {
     const struct task *task = task_find(request->app->tasks, str_from_cstr(entry->task));
-    enum status status = ST_OK;
+    const struct kept *kept;
+    int64_t version;
+    enum status status;
 
     json_out_begin(out, "places", '[');
-    for (enum board_by by = BOARD_TIME; by <= BOARD_ENERGY && task != NULL; by++) {
-        struct arena arena;
-        struct board board;
-
-        if (!board_by_fits(by, task))
-            continue;
-        arena_init(&arena, BOARD_ARENA_BYTES);
-        status = board_load(reader, &arena, task, &(struct board_rule){.by = by}, &board, err);
-        if (status == ST_OK)
-            write_place(out, &board, entry->id);
-        arena_fini(&arena);
+    if (task != NULL) {
+        status = boards_begin(request->app->boards, task, &kept, &version, err);
         if (status != ST_OK)
             return status;
+        for (enum board_by by = BOARD_TIME; by <= BOARD_ENERGY; by++) {
+            struct kept_place place;
+
+            if (kept_find(kept, by, entry->id, &place))
+                write_place(out, by, &place);
+        }
+        boards_end(request->app->boards, task);
     }
     json_out_end(out, ']');
-    return status;
+    return ST_OK;
 }
 
-static void write_place(struct json_out *out, const struct board *board, int64_t entry_id)
+static void write_place(struct json_out *out, enum board_by by, const struct kept_place *place)
 {
-    for (size_t i = 0; i < board->item_count; i++) {
-        const struct board_item *item = &board->items[i];
-
-        if (item->row->entry != entry_id)
-            continue;
-        json_out_begin(out, NULL, '{');
-        json_out_text(out, "by", board_by_name(board->by));
-        json_out_i64(out, "place", (int64_t)item->place);
-        json_out_bool(out, "tied", item->tied);
-        json_out_i64(out, "of", (int64_t)board->item_count);
-        json_out_end(out, '}');
-    }
+    json_out_begin(out, NULL, '{');
+    json_out_text(out, "by", board_by_name(by));
+    json_out_i64(out, "place", (int64_t)place->place);
+    json_out_bool(out, "tied", place->tied);
+    json_out_i64(out, "of", (int64_t)place->total);
+    json_out_end(out, '}');
 }
 
 static enum status write_runs(struct request *request, struct store_reader *reader,

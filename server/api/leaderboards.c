@@ -6,6 +6,7 @@
 #include "server/api/api.h"
 #include "server/api/board_cache.h"
 #include "server/api/board_load.h"
+#include "server/api/boards.h"
 #include "server/app.h"
 #include "server/rank/board_write.h"
 
@@ -22,15 +23,13 @@ static enum status read_form(struct request *request, struct board_form *form, s
 static enum status read_form_by(struct request *request, struct board_form *form,
                                 struct error *err);
 static enum status read_tier(struct request *request, struct board_form *form, struct error *err);
-static enum status write_board(const struct board_form *form, struct store_reader *reader,
+static enum status write_board(const struct board_form *form, const struct kept *kept,
                                struct arena *arena, struct buf *out, struct error *err);
 static void filter_board(const struct board_form *form, struct board *board);
 static bool is_wanted(const struct board_form *form, const struct board_entry *row);
 static bool holds_text(const char *text, struct str part);
 static enum status cut_page(const struct board_form *form, struct board *board, int64_t *next,
                             struct error *err);
-static enum status find_version(struct request *request, const struct board_form *form,
-                                int64_t *version, struct error *err);
 static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
                                        struct str key, int64_t *version, struct error *err);
 
@@ -46,13 +45,13 @@ void handle_get_leaderboard(struct request *request, struct response *response)
     if (form.task == NULL)
         return;
     if (read_form(request, &form, &err) != ST_OK ||
-        find_version(request, &form, &version, &err) != ST_OK) {
+        boards_get_version(request->app->boards, form.task, &version, &err) != ST_OK) {
         response_send_error(response, &err);
         return;
     }
     key = str_from_cstr(arena_printf(request->arena, "%c%.*s?%.*s", form.csv ? 'c' : 'j',
                                      STR_ARG(request->path), STR_ARG(request->query.text)));
-    bytes = board_cache_get(request->app->boards, key, version);
+    bytes = board_cache_get(request->app->board_bytes, key, version);
     if (bytes == NULL) {
         bytes = make_bytes(request, &form, key, &version, &err);
         if (bytes == NULL) {
@@ -67,26 +66,6 @@ void handle_get_leaderboard(struct request *request, struct response *response)
     else
         response_send_shared(response, bytes,
                              form.csv ? "text/csv; charset=utf-8" : "application/json");
-}
-
-static enum status find_version(struct request *request, const struct board_form *form,
-                                int64_t *version, struct error *err)
-{
-    const int64_t change_id = store_last_change_id(request->app->store); /* before the version */
-    const struct str topic =
-        str_from_cstr(arena_printf(request->arena, "board:%s", form->task->id));
-    struct store_reader *reader;
-    enum status status;
-
-    if (board_cache_find_version(request->app->boards, topic, change_id, version))
-        return ST_OK;
-    reader = app_reader(request->app, err);
-    if (reader == NULL)
-        return err->status;
-    status = store_get_version(reader, topic, version, err);
-    if (status == ST_OK)
-        board_cache_keep_version(request->app->boards, topic, change_id, *version);
-    return status;
 }
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err)
@@ -148,36 +127,33 @@ static enum status read_tier(struct request *request, struct board_form *form, s
                           "tier is reported, witnessed or reproduced");
 }
 
-/* Board and version of one state of the database: what is kept under a version is that version's. */
+/* What is kept under a version is that version's. */
 static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
                                        struct str key, int64_t *version, struct error *err)
 {
-    const struct str topic =
-        str_from_cstr(arena_printf(request->arena, "board:%s", form->task->id));
-    struct store_reader *reader = app_reader(request->app, err);
     struct shared_bytes *bytes = NULL;
+    const struct kept *kept;
     struct arena arena;
     struct buf out;
 
-    if (reader == NULL || store_reader_begin(reader, err) != ST_OK)
+    if (boards_begin(request->app->boards, form->task, &kept, version, err) != ST_OK)
         return NULL;
     arena_init(&arena, BOARD_ARENA_BYTES);
     buf_init(&out, RESPONSE_BODY_BYTES_MAX);
-    if (store_get_version(reader, topic, version, err) == ST_OK &&
-        write_board(form, reader, &arena, &out, err) == ST_OK && buf_check(&out, err) == ST_OK) {
+    if (write_board(form, kept, &arena, &out, err) == ST_OK && buf_check(&out, err) == ST_OK) {
         bytes = shared_bytes_create(buf_str(&out));
         if (bytes == NULL)
             (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
         else
-            board_cache_put(request->app->boards, key, *version, bytes);
+            board_cache_put(request->app->board_bytes, key, *version, bytes);
     }
-    store_reader_end(reader);
+    boards_end(request->app->boards, form->task);
     buf_fini(&out);
     arena_fini(&arena);
     return bytes;
 }
 
-static enum status write_board(const struct board_form *form, struct store_reader *reader,
+static enum status write_board(const struct board_form *form, const struct kept *kept,
                                struct arena *arena, struct buf *out, struct error *err)
 {
     char as_of[CLOCK_TEXT_BYTES], cursor[24];
@@ -185,7 +161,7 @@ static enum status write_board(const struct board_form *form, struct store_reade
     int64_t next = 0;
     const struct board_rule rule = {
         .by = form->by, .has_as_of = form->has_as_of, .as_of_days = form->as_of_days};
-    enum status status = board_load(reader, arena, form->task, &rule, &board, err);
+    enum status status = kept_rank(kept, &rule, arena, &board, err);
 
     if (status != ST_OK)
         return status;

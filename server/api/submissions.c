@@ -5,10 +5,11 @@
 #include "common/entry.h"
 #include "common/json.h"
 #include "server/api/api.h"
-#include "server/api/board_load.h"
+#include "server/api/boards.h"
 #include "server/api/submission_write.h"
 #include "server/app.h"
 #include "server/http/query.h"
+#include "server/store/read.h"
 
 #define REDACTED       "\"(redacted)\""
 #define LINK_BYTES_MAX 1000 /* what fits a header of ours */
@@ -251,10 +252,10 @@ static enum status add_entry(struct request *request, struct store_reader *reade
                              struct submission_view *view, struct error *err)
 {
     const struct task *task = task_find(request->app->tasks, str_from_cstr(view->task));
+    const struct kept *kept;
+    struct kept_place place;
     struct entry_record entry;
-    struct board_rule rule = {0};
-    struct board board = {0};
-    struct arena arena;
+    int64_t version;
     enum status status = store_get_entry(reader, request->arena, entry_id, &entry, err);
 
     if (status != ST_OK)
@@ -267,14 +268,13 @@ static enum status add_entry(struct request *request, struct store_reader *reade
     view->cost_text = entry.inference_cost_text;
     if (task == NULL)
         return ST_OK;
-    arena_init(&arena, BOARD_ARENA_BYTES);
-    rule.by = task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
-    status = board_load(reader, &arena, task, &rule, &board, err);
-    for (size_t i = 0; i < board.item_count && status == ST_OK; i++)
-        if (board.items[i].row->entry == entry_id)
-            view->place = (struct opt_i64){true, (int64_t)board.items[i].place};
-    arena_fini(&arena);
-    return status;
+    status = boards_begin(request->app->boards, task, &kept, &version, err);
+    if (status != ST_OK)
+        return status;
+    if (kept_find(kept, task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY, entry_id, &place))
+        view->place = (struct opt_i64){true, (int64_t)place.place};
+    boards_end(request->app->boards, task);
+    return ST_OK;
 }
 
 static bool may_see_address(const struct request *request,

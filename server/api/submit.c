@@ -6,7 +6,7 @@
 #include "common/entry.h"
 #include "server/api/accept.h"
 #include "server/api/api.h"
-#include "server/api/board_load.h"
+#include "server/api/boards.h"
 #include "server/api/submission_write.h"
 #include "server/app.h"
 
@@ -199,33 +199,27 @@ static enum status judge(struct request *request, const struct form *form, bool 
     return intake_check(&input, request->arena, result, err);
 }
 
-/* On the board by time or latency, as it stands now. Its own arena: a board is larger than a request's. */
+/* On the board by time or latency, as it stands now. */
 static enum status find_place(struct request *request, const struct task *task,
                               const struct intake_record *record, struct opt_i64 *place,
                               struct error *err)
 {
     const bool train = task->phase == TASK_TRAIN;
-    struct board_rule rule = {0};
-    struct store_reader *reader;
-    struct arena arena;
-    struct board board;
+    const struct kept *kept;
+    int64_t version;
     enum status status;
 
     *place = (struct opt_i64){0};
     if (train ? !record->has_tta : !record->has_latency)
         return ST_OK;
-    reader = app_reader(request->app, err);
-    if (reader == NULL)
-        return err->status;
-    arena_init(&arena, BOARD_ARENA_BYTES);
-    rule.by = train ? BOARD_TIME : BOARD_LATENCY;
-    status = board_load(reader, &arena, task, &rule, &board, err);
-    if (status == ST_OK) {
-        place->has = true;
-        place->value = (int64_t)board_place_of(&board, train ? record->tta_ns : record->latency_ns);
-    }
-    arena_fini(&arena);
-    return status;
+    status = boards_begin(request->app->boards, task, &kept, &version, err);
+    if (status != ST_OK)
+        return status;
+    place->has = true;
+    place->value = (int64_t)(train ? kept_place_of(kept, BOARD_TIME, record->tta_ns)
+                                   : kept_place_of(kept, BOARD_LATENCY, record->latency_ns));
+    boards_end(request->app->boards, task);
+    return ST_OK;
 }
 
 static void send_verdict(struct response *response, const struct form *form,

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "common/clock.h"
-#include "server/api/board_load.h"
+#include "server/api/boards.h"
 #include "server/app.h"
 #include "server/page/assets.h"
 #include "server/page/board_page.h"
@@ -21,6 +21,7 @@
 #define COOKIE_S          31536000
 #define BACK_BYTES_MAX    1000 /* what fits a header of ours: a longer address leads home */
 #define BOARDS_PER_TASK   2
+#define PAGE_ARENA_BYTES  (64u << 20)
 
 /* What one page's handler works with. The arena is the page's own: boards of 10,000 entries are larger than a
  * request's. */
@@ -29,6 +30,8 @@ struct page_work {
     struct arena arena;
     struct page_frame frame;
     struct store_reader *reader;
+    const struct task *held; /* whose boards are read until the page is drawn; NULL: none */
+    bool held_all;
     struct error err;
 };
 
@@ -42,6 +45,7 @@ typedef enum status draw_fn(struct page_work *work, struct buf *out);
 
 static void send_page(struct request *request, struct response *response, draw_fn *draw);
 static void make_frame(struct request *request, struct arena *arena, struct page_frame *frame);
+static void release_boards(struct page_work *work);
 
 static void handle_home(struct request *request, struct response *response)
 {
@@ -173,12 +177,13 @@ static void send_page(struct request *request, struct response *response, draw_f
     struct page_work work = {.request = request};
     struct buf page, *out;
 
-    arena_init(&work.arena, BOARD_ARENA_BYTES);
+    arena_init(&work.arena, PAGE_ARENA_BYTES);
     buf_init(&page, PAGE_BYTES_MAX);
     make_frame(request, &work.arena, &work.frame);
     work.reader = app_reader(request->app, &work.err);
     if (work.reader != NULL && store_reader_begin(work.reader, &work.err) == ST_OK) {
         (void)draw(&work, &page);
+        release_boards(&work);
         store_reader_end(work.reader);
     }
     if (work.err.status == ST_OK && (page.failed || work.frame.assets == NULL))
@@ -206,31 +211,43 @@ static const struct task *find_task(struct page_work *work, struct str id)
     return task;
 }
 
-/* The task's boards, the one by default first, from one reading of its entries. */
-static enum status load_boards(struct page_work *work, const struct task *task,
-                               struct board boards[BOARDS_PER_TASK], size_t *entry_count)
+/* One task's entries until the page is drawn; NULL: work->err says why not. */
+static const struct kept *hold_board(struct page_work *work, const struct task *task)
+{
+    const struct kept *kept = NULL;
+    int64_t version;
+
+    if (boards_begin(work->request->app->boards, task, &kept, &version, &work->err) == ST_OK)
+        work->held = task;
+    return kept;
+}
+
+static enum status hold_all_boards(struct page_work *work, const struct kept **kept)
+{
+    work->held_all = boards_begin_all(work->request->app->boards, kept, &work->err) == ST_OK;
+    return work->err.status;
+}
+
+static void release_boards(struct page_work *work)
+{
+    if (work->held != NULL)
+        boards_end(work->request->app->boards, work->held);
+    if (work->held_all)
+        boards_end_all(work->request->app->boards);
+}
+
+/* The task's boards, the one by default first. */
+static enum status rank_boards(struct page_work *work, const struct task *task,
+                               const struct kept *kept, struct board boards[BOARDS_PER_TASK])
 {
     static const enum board_by kinds[][BOARDS_PER_TASK] = {
         [TASK_TRAIN] = {BOARD_TIME, BOARD_COST},
         [TASK_INFERENCE] = {BOARD_LATENCY, BOARD_INFERENCE_COST},
     };
-    struct entry_record *records;
-    struct board_entry *entries;
-    size_t count;
 
-    if (store_list_entries(work->reader, &work->arena, str_from_cstr(task->id), &records, &count,
-                           &work->err) != ST_OK)
-        return work->err.status;
-    entries = ARENA_NEW_ARRAY(&work->arena, count, struct board_entry);
-    if (entries == NULL)
-        return error_set(&work->err, ST_NO_MEMORY, NULL, "out of memory for a board");
-    for (size_t i = 0; i < count; i++)
-        if (board_fill_entry(&records[i], &work->arena, &entries[i], &work->err) != ST_OK)
-            return work->err.status;
-    *entry_count = count;
     for (size_t i = 0; i < BOARDS_PER_TASK; i++)
-        if (board_rank(task, &(struct board_rule){.by = kinds[task->phase][i]}, entries, count,
-                       &work->arena, &boards[i], &work->err) != ST_OK)
+        if (kept_rank(kept, &(struct board_rule){.by = kinds[task->phase][i]}, &work->arena,
+                      &boards[i], &work->err) != ST_OK)
             return work->err.status;
     return ST_OK;
 }
@@ -241,17 +258,21 @@ static enum status draw_home(struct page_work *work, struct buf *out)
 {
     const struct task_table *tasks = work->request->app->tasks;
     struct home_task *cards = ARENA_NEW_ARRAY(&work->arena, tasks->count, struct home_task);
+    const struct kept **kept = ARENA_NEW_ARRAY(&work->arena, tasks->count, const struct kept *);
     struct home_data data = {.tasks = tasks, .cards = cards};
     struct run_record *live;
     struct entry_record *latest;
 
-    if (cards == NULL)
+    if (cards == NULL || kept == NULL)
         return error_set(&work->err, ST_NO_MEMORY, NULL, "out of memory for the page");
+    if (hold_all_boards(work, kept) != ST_OK)
+        return work->err.status;
     for (size_t i = 0; i < tasks->count; i++) {
         struct board boards[BOARDS_PER_TASK];
 
         cards[i].task = &tasks->tasks[i];
-        if (load_boards(work, cards[i].task, boards, &cards[i].entry_count) != ST_OK)
+        cards[i].entry_count = kept_count(kept[i]);
+        if (rank_boards(work, cards[i].task, kept[i], boards) != ST_OK)
             return work->err.status;
         cards[i].first = boards[0];
         cards[i].second = boards[1];
@@ -270,13 +291,15 @@ static enum status draw_home(struct page_work *work, struct buf *out)
 static enum status draw_board(struct page_work *work, struct buf *out)
 {
     const struct task *task = find_task(work, work->request->args[0]);
+    const struct kept *kept;
     struct board_query query;
     struct board board;
 
-    if (task == NULL ||
-        board_query_read(&work->request->query, task, &query, &work->err) != ST_OK ||
-        board_load(work->reader, &work->arena, task, &(struct board_rule){.by = query.by}, &board,
-                   &work->err) != ST_OK)
+    if (task == NULL || board_query_read(&work->request->query, task, &query, &work->err) != ST_OK)
+        return work->err.status;
+    kept = hold_board(work, task);
+    if (kept == NULL || kept_rank(kept, &(struct board_rule){.by = query.by}, &work->arena, &board,
+                                  &work->err) != ST_OK)
         return work->err.status;
     page_render_board(out, &work->frame, &board, &query);
     return ST_OK;
@@ -313,7 +336,7 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
     struct board boards[BOARDS_PER_TASK];
     struct submission_record submission;
     struct entry_page data = {.entry = &entry, .boards = boards, .board_count = BOARDS_PER_TASK};
-    size_t count;
+    const struct kept *kept;
     int64_t id;
 
     if (request_arg_id(work->request, 0, &id, &work->err) != ST_OK ||
@@ -323,7 +346,8 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
         return work->err.status;
     data.runs = runs;
     data.task = find_task(work, str_from_cstr(entry.task));
-    if (data.task == NULL || load_boards(work, data.task, boards, &count) != ST_OK)
+    kept = data.task == NULL ? NULL : hold_board(work, data.task);
+    if (kept == NULL || rank_boards(work, data.task, kept, boards) != ST_OK)
         return work->err.status;
     if (entry.submission_id.has) {
         if (store_get_submission(work->reader, &work->arena, entry.submission_id.value, &submission,

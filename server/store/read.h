@@ -17,6 +17,10 @@ enum status store_authenticate(struct store_reader *reader, struct arena *arena,
 enum status store_list_tokens(struct store_reader *reader, struct arena *arena,
                               struct token_record **rows, size_t *count, struct error *err);
 
+/* The entries of all tasks with id > after, in order, at most limit: for a walk over all of them. */
+enum status store_list_entries_after(struct store_reader *reader, struct arena *arena,
+                                     int64_t after, int limit, struct entry_record **rows,
+                                     size_t *count, struct error *err);
 /* All entries of a task with what a board shows, ranked or not, by id; their reasons stand in `reason`. */
 enum status store_list_entries(struct store_reader *reader, struct arena *arena, struct str task,
                                struct entry_record **rows, size_t *count, struct error *err);
@@ -89,6 +93,15 @@ enum status store_get_agent(struct store_reader *reader, struct arena *arena, in
 enum status store_list_changes(struct store_reader *reader, struct arena *arena, int64_t after,
                                int limit, struct change_record **rows, size_t *count, bool *reset,
                                struct error *err);
+/* The entries that changed on their boards by changes with id > after, each once per topic, `limit` rows at most.
+ * *last: the newest change that this reader sees; *reset as above. */
+struct board_change {
+    const char *topic; /* "board:cifar10-train" */
+    int64_t entry_id;
+};
+enum status store_list_board_changes(struct store_reader *reader, struct arena *arena,
+                                     int64_t after, int limit, struct board_change **rows,
+                                     size_t *count, int64_t *last, bool *reset, struct error *err);
 /* Counter of a topic for ETags: "board:TASK", "run:ID", "entry:ID", "submission:ID", "queue"; 0: never
  * written. */
 enum status store_get_version(struct store_reader *reader, struct str topic, int64_t *version,

@@ -15,12 +15,12 @@ static enum status list_entries(struct query_run *run, struct entry_record **row
                                 struct error *err);
 static enum status get_one_entry(struct query_run *run, struct entry_record *entry,
                                  struct error *err);
-static enum status attach_task_ttas(struct store_reader *reader, struct arena *arena,
-                                    struct str task, struct entry_record *rows, size_t count,
-                                    struct error *err);
-static enum status attach_task_standings(struct store_reader *reader, struct arena *arena,
-                                         struct str task, struct entry_record *rows, size_t count,
-                                         struct error *err);
+static enum status attach_all(struct store_reader *reader, struct arena *arena,
+                              struct entry_record *rows, size_t count, struct error *err);
+static enum status attach_all_ttas(struct store_reader *reader, struct arena *arena,
+                                   struct entry_record *rows, size_t count, struct error *err);
+static enum status attach_all_standings(struct store_reader *reader, struct arena *arena,
+                                        struct entry_record *rows, size_t count, struct error *err);
 static enum status attach_rest(struct store_reader *reader, struct arena *arena,
                                struct entry_record *entry, struct error *err);
 static enum status attach_ttas(struct store_reader *reader, struct arena *arena,
@@ -41,10 +41,20 @@ enum status store_list_entries(struct store_reader *reader, struct arena *arena,
 
     query_bind_str(&run, task);
     status = list_entries(&run, rows, count, err);
-    if (status == ST_OK)
-        status = attach_task_ttas(reader, arena, task, *rows, *count, err);
-    return status == ST_OK ? attach_task_standings(reader, arena, task, *rows, *count, err)
-                           : status;
+    return status == ST_OK ? attach_all(reader, arena, *rows, *count, err) : status;
+}
+
+enum status store_list_entries_after(struct store_reader *reader, struct arena *arena,
+                                     int64_t after, int limit, struct entry_record **rows,
+                                     size_t *count, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_ENTRIES_AFTER, arena);
+    enum status status;
+
+    query_bind_i64(&run, after);
+    query_bind_i64(&run, limit);
+    status = list_entries(&run, rows, count, err);
+    return status == ST_OK ? attach_all(reader, arena, *rows, *count, err) : status;
 }
 
 enum status store_get_entry(struct store_reader *reader, struct arena *arena, int64_t id,
@@ -281,18 +291,29 @@ static enum status get_one_entry(struct query_run *run, struct entry_record *ent
     return query_end(run, err);
 }
 
-/* Both lists are in order of the entry's id: one walk gives each entry its runs. */
-static enum status attach_task_ttas(struct store_reader *reader, struct arena *arena,
-                                    struct str task, struct entry_record *rows, size_t count,
-                                    struct error *err)
+static enum status attach_all(struct store_reader *reader, struct arena *arena,
+                              struct entry_record *rows, size_t count, struct error *err)
 {
-    struct query_run run = query_begin(&reader->db, STMT_LIST_TASK_TTAS, arena);
+    enum status status;
+
+    if (count == 0)
+        return ST_OK;
+    status = attach_all_ttas(reader, arena, rows, count, err);
+    return status == ST_OK ? attach_all_standings(reader, arena, rows, count, err) : status;
+}
+
+/* Both lists are in order of the entry's id: one walk gives each entry its runs. */
+static enum status attach_all_ttas(struct store_reader *reader, struct arena *arena,
+                                   struct entry_record *rows, size_t count, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_RANGE_TTAS, arena);
     int64_t(*pairs)[2] = NULL;
     size_t pair_count = 0, at = 0;
     int64_t *values;
     enum status status;
 
-    query_bind_str(&run, task);
+    query_bind_i64(&run, rows[0].id);
+    query_bind_i64(&run, rows[count - 1].id);
     status = list_ttas(&run, &pairs, &pair_count, err);
     if (status != ST_OK)
         return status;
@@ -313,17 +334,17 @@ static enum status attach_task_ttas(struct store_reader *reader, struct arena *a
     return ST_OK;
 }
 
-static enum status attach_task_standings(struct store_reader *reader, struct arena *arena,
-                                         struct str task, struct entry_record *rows, size_t count,
-                                         struct error *err)
+static enum status attach_all_standings(struct store_reader *reader, struct arena *arena,
+                                        struct entry_record *rows, size_t count, struct error *err)
 {
-    struct query_run run = query_begin(&reader->db, STMT_LIST_TASK_STANDINGS, arena);
+    struct query_run run = query_begin(&reader->db, STMT_LIST_RANGE_STANDINGS, arena);
     struct standing_record *standings;
     struct standing_row *found = NULL;
     size_t found_count = 0, at = 0;
     enum status status;
 
-    query_bind_str(&run, task);
+    query_bind_i64(&run, rows[0].id);
+    query_bind_i64(&run, rows[count - 1].id);
     status = list_standings(&run, &found, &found_count, err);
     if (status != ST_OK)
         return status;

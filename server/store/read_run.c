@@ -6,6 +6,8 @@
 
 #define AGENT_LISTED_MS (INT64_C(30) * 24 * 3600 * 1000)
 
+static enum status get_change_range(struct store_reader *reader, int64_t after, int64_t *newest,
+                                    bool *reset, struct error *err);
 static void read_run(struct query_run *run, struct run_record *row);
 static enum status list_runs(struct query_run *run, struct run_record **rows, size_t *count,
                              struct error *err);
@@ -178,20 +180,13 @@ enum status store_list_changes(struct store_reader *reader, struct arena *arena,
                                int limit, struct change_record **rows, size_t *count, bool *reset,
                                struct error *err)
 {
-    struct query_run run = query_begin(&reader->db, STMT_GET_CHANGE_RANGE, NULL);
-    enum status status = query_row(&run, err);
+    struct query_run run;
     size_t capacity = 0;
-    int64_t oldest, newest;
+    int64_t newest;
+    enum status status = get_change_range(reader, after, &newest, reset, err);
 
     *rows = NULL;
     *count = 0;
-    if (status != ST_OK)
-        return status;
-    oldest = query_i64(&run);
-    newest = query_i64(&run);
-    status = query_end(&run, err);
-    /* A number from another database is beyond ours; one that aged out leaves a hole behind it. */
-    *reset = after > newest || (oldest > 0 && after < oldest - 1);
     if (status != ST_OK || *reset)
         return status;
     run = query_begin(&reader->db, STMT_LIST_CHANGES, arena);
@@ -208,6 +203,49 @@ enum status store_list_changes(struct store_reader *reader, struct arena *arena,
         if (*rows != NULL)
             (*rows)[(*count)++] = row;
     }
+    return query_end(&run, err);
+}
+
+enum status store_list_board_changes(struct store_reader *reader, struct arena *arena,
+                                     int64_t after, int limit, struct board_change **rows,
+                                     size_t *count, int64_t *last, bool *reset, struct error *err)
+{
+    struct query_run run;
+    size_t capacity = 0;
+    enum status status = get_change_range(reader, after, last, reset, err);
+
+    *rows = NULL;
+    *count = 0;
+    if (status != ST_OK || *reset)
+        return status;
+    run = query_begin(&reader->db, STMT_LIST_BOARD_CHANGES, arena);
+    query_bind_i64(&run, after);
+    query_bind_i64(&run, limit);
+    while (query_next(&run)) {
+        struct board_change row = {.topic = query_text(&run)};
+
+        row.entry_id = query_i64(&run);
+        *rows = query_grow(&run, *rows, *count, &capacity, sizeof row);
+        if (*rows != NULL)
+            (*rows)[(*count)++] = row;
+    }
+    return query_end(&run, err);
+}
+
+/* *reset: the table does not go back to `after`. A number from another database is beyond ours; one that aged out
+ * leaves a hole behind it. */
+static enum status get_change_range(struct store_reader *reader, int64_t after, int64_t *newest,
+                                    bool *reset, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_GET_CHANGE_RANGE, NULL);
+    enum status status = query_row(&run, err);
+    int64_t oldest;
+
+    if (status != ST_OK)
+        return status;
+    oldest = query_i64(&run);
+    *newest = query_i64(&run);
+    *reset = after > *newest || (oldest > 0 && after < oldest - 1);
     return query_end(&run, err);
 }
 
