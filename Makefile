@@ -32,7 +32,7 @@ AGENT_SRC := $(filter-out agent/main.c,$(call find_c,agent))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 GEN_COMMON = $(BUILD)/gen/embedded_tasks.c
-GEN_SERVER = $(BUILD)/gen/queries.c $(BUILD)/gen/embedded_schema.c $(BUILD)/gen/embedded_web.c \
+GEN_SERVER = $(BUILD)/gen/queries.c $(BUILD)/gen/embedded_mlperf.c $(BUILD)/gen/embedded_schema.c $(BUILD)/gen/embedded_web.c \
              $(BUILD)/gen/templates.c
 GEN_HEADERS = $(BUILD)/gen/queries.h $(BUILD)/gen/templates.h
 gen_obj = $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(1))
@@ -91,6 +91,7 @@ $(BUILD)/tool/%: server/tools/%.c $(TOOL_SRC)
 	@echo "  TOOL $@"
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -I. $(WARN) -O1 -g -o $@ $< $(TOOL_SRC) -lcrypto
 TASK_FILES = $(sort $(wildcard schema/tasks/*.json))
+MLPERF_FILES = $(sort $(wildcard schema/mlperf/*.json)) $(sort $(wildcard schema/mlperf/rcp/*.json))
 MIGRATION_FILES = $(sort $(wildcard schema/migrations/*.sql))
 ASSET_FILES = $(sort $(wildcard web/assets/*))
 TEMPLATE_FILES = $(sort $(wildcard web/templates/*.html))
@@ -99,6 +100,9 @@ CHART_JS = /usr/share/javascript/chart.js/Chart.min.js
 $(BUILD)/gen/embedded_tasks.c: $(BUILD)/tool/embed $(TASK_FILES)
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tool/embed tasks $(TASK_FILES) >$@
+$(BUILD)/gen/embedded_mlperf.c: $(BUILD)/tool/embed $(MLPERF_FILES)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/tool/embed mlperf $(MLPERF_FILES) >$@
 $(BUILD)/gen/embedded_schema.c: $(BUILD)/tool/embed $(MIGRATION_FILES) $(BUILD)/gen/openapi.json
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tool/embed schema $(MIGRATION_FILES) $(BUILD)/gen/openapi.json=schema/openapi.json >$@

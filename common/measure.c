@@ -12,6 +12,7 @@ static double log_gamma(double x);
 static double beta_regularised(double a, double b, double x, double y);
 static double beta_fraction(double a, double b, double x);
 static int compare_i64(const void *left, const void *right);
+static int compare_double(const void *left, const void *right);
 
 bool measure_count_meets(int64_t correct, int64_t total, int64_t target_e6)
 {
@@ -122,6 +123,76 @@ bool measure_welch(const struct measure_spread *faster, const struct measure_spr
     return true;
 }
 
+struct measure_split measure_split(const double *tta, const double *epochs, size_t count)
+{
+    struct measure_split split = {.tta = measure_spread(tta, count),
+                                  .epochs = measure_spread(epochs, count)};
+    double squares = 0.0, cross = 0.0, sum = 0.0;
+
+    for (size_t i = 0; i < count; i++) {
+        assert(epochs[i] > 0.0);
+        sum += tta[i] / epochs[i];
+    }
+    split.per_epoch.count = count;
+    if (count == 0)
+        return split;
+    split.per_epoch.mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        const double off = tta[i] / epochs[i] - split.per_epoch.mean;
+
+        squares += off * off;
+        cross += off * (epochs[i] - split.epochs.mean);
+    }
+    if (count < 2)
+        return split;
+    split.per_epoch.deviation = sqrt(squares / (double)(count - 1));
+    split.per_epoch.cv = split.per_epoch.deviation / split.per_epoch.mean;
+    split.per_epoch.cv_population = sqrt(squares / (double)count) / split.per_epoch.mean;
+    if (split.per_epoch.deviation > 0.0 && split.epochs.deviation > 0.0)
+        split.correlation =
+            cross / ((double)(count - 1) * split.per_epoch.deviation * split.epochs.deviation);
+    squares = split.epochs.cv * split.epochs.cv + split.per_epoch.cv * split.per_epoch.cv;
+    split.has_share = squares > 0.0;
+    if (split.has_share)
+        split.epoch_share = split.epochs.cv * split.epochs.cv / squares;
+    return split;
+}
+
+struct measure_trimmed measure_trim(double *values, size_t count, size_t dropped)
+{
+    struct measure_trimmed left = {0};
+    double sum = 0.0, squares = 0.0;
+
+    assert(count > 2 * dropped);
+    qsort(values, count, sizeof *values, compare_double);
+    left.count = count - 2 * dropped;
+    for (size_t i = dropped; i < count - dropped; i++)
+        sum += values[i];
+    left.mean = sum / (double)left.count;
+    for (size_t i = dropped; i < count - dropped; i++)
+        squares += (values[i] - left.mean) * (values[i] - left.mean);
+    left.deviation = sqrt(squares / (double)left.count);
+    return left;
+}
+
+void measure_profile(const double *times, size_t rows, size_t columns, double r_max, double *scores)
+{
+    assert(r_max > 1.0);
+    for (size_t row = 0; row < rows; row++)
+        scores[row] = 0.0;
+    for (size_t column = 0; column < columns; column++) {
+        double best = INFINITY;
+
+        for (size_t row = 0; row < rows; row++)
+            best = fmin(best, times[row * columns + column]);
+        if (isinf(best))
+            continue; /* nobody reached it */
+        for (size_t row = 0; row < rows; row++)
+            scores[row] += fmax(0.0, r_max - times[row * columns + column] / best) /
+                           ((double)columns * (r_max - 1.0));
+    }
+}
+
 int64_t measure_median(int64_t *values, size_t count)
 {
     int64_t low, high;
@@ -218,6 +289,13 @@ static double beta_fraction(double a, double b, double x)
 static int compare_i64(const void *left, const void *right)
 {
     const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int compare_double(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
 
     return (a > b) - (a < b);
 }

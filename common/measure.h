@@ -40,6 +40,30 @@ struct measure_welch {
 bool measure_welch(const struct measure_spread *faster, const struct measure_spread *slower,
                    struct measure_welch *test);
 
+/* How the spread of TTA comes from that of the epochs needed and that of the seconds per epoch (measures.md, split of
+ * the variance): CV(TTA)^2 ~ CV(E)^2 + CV(s)^2 + 2 r CV(E) CV(s), with TTA = E s in each run. epochs > 0. */
+struct measure_split {
+    struct measure_spread tta, epochs, per_epoch;
+    double correlation; /* r; 0 where one of the two does not vary */
+    bool has_share;     /* false: neither varies */
+    double epoch_share; /* CV(E)^2 / (CV(E)^2 + CV(s)^2) */
+};
+struct measure_split measure_split(const double *tta, const double *epochs, size_t count);
+
+/* Mean without the `dropped` smallest and as many of the largest (MLPerf's "olympic" mean, and the population
+ * deviation of what is left). Reorders values. count > 2 dropped. */
+struct measure_trimmed {
+    size_t count; /* of those left */
+    double mean, deviation;
+};
+struct measure_trimmed measure_trim(double *values, size_t count, size_t dropped);
+
+/* AlgoPerf's score of each row of a table of times (rows: submissions, columns: workloads; INFINITY: never reached):
+ * with r = time / the column's best, the mean over the columns of max(0, r_max - r) / (r_max - 1). A column that
+ * nobody reached gives 0 to all. times: row by row, all > 0; r_max > 1; scores: one per row. */
+void measure_profile(const double *times, size_t rows, size_t columns, double r_max,
+                     double *scores);
+
 /* Median, the mean of the two middle ones when count is even. Reorders values. count > 0. */
 int64_t measure_median(int64_t *values, size_t count);
 

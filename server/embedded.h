@@ -9,6 +9,10 @@
 extern const struct embedded_file embedded_schema[];
 extern const size_t embedded_schema_count;
 
+/* "schema/mlperf/ROUND.json" in order of path, then "schema/mlperf/rcp/NAME.json". */
+extern const struct embedded_file embedded_mlperf[];
+extern const size_t embedded_mlperf_count;
+
 /* "web/assets/NAME", and Chart.js as "web/assets/chart.js". */
 extern const struct embedded_file embedded_web[];
 extern const size_t embedded_web_count;

@@ -15,6 +15,7 @@ struct command_row {
 static const struct command_row commands[] = {
     {"serve", command_serve, "serve the API and the pages"},
     {"import", command_import, "take a DAWNBench tree as accepted history"},
+    {"import-mlperf", command_import_mlperf, "take a tree of MLPerf training logs"},
     {"check", command_check, "judge files as a submission would be judged"},
     {"board", command_board, "print the board of a task"},
     {"token", command_token, "create, list and revoke tokens"},
@@ -55,7 +56,7 @@ static void print_help(FILE *out)
     (void)fprintf(out, "usage: daybreakd COMMAND [options]\n\n"
                        "Serves training benchmarks by time-to-accuracy and cost.\n\n");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        (void)fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(out, "  %-13s  %s\n", commands[i].name, commands[i].summary);
     (void)fprintf(out, "\nEvery command has --help and --db FILE (default: DAYBREAK_DB, else "
                        "var/daybreak.db).\n");
 }

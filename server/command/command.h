@@ -9,12 +9,13 @@
 
 typedef int command_fn(int argc, char *const *argv);
 
-command_fn command_serve;   /* serve.c */
-command_fn command_import;  /* import.c */
-command_fn command_check;   /* check.c */
-command_fn command_board;   /* board.c */
-command_fn command_token;   /* token.c */
-command_fn command_migrate; /* migrate.c */
+command_fn command_serve;         /* serve.c */
+command_fn command_import;        /* import.c */
+command_fn command_import_mlperf; /* import_mlperf.c */
+command_fn command_check;         /* check.c */
+command_fn command_board;         /* board.c */
+command_fn command_token;         /* token.c */
+command_fn command_migrate;       /* migrate.c */
 
 /* --db FILE of every command: DAYBREAK_DB, else var/daybreak.db. */
 const char *command_default_db(void);

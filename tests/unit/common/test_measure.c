@@ -185,6 +185,63 @@ static void mean_interval_is_students(void **state)
     assert_true(fabs(high - (5.0 + half)) < 1e-9);
 }
 
+/* data/mlperf, v0.5 NVIDIA DGX-1 Transformer; measures.md, Check values. */
+static void split_tells_epochs_from_speed(void **state)
+{
+    static const double tta[] = {1816.574732, 1817.629183, 2413.500353, 2410.550462, 1814.747502,
+                                 1806.467053, 1817.531182, 1802.847701, 1803.164634, 2405.093638};
+    static const double epochs[] = {3, 3, 4, 4, 3, 3, 3, 3, 3, 4}, none[] = {2, 2}, same[] = {5, 5};
+    struct measure_split split = measure_split(tta, epochs, ARRAY_LEN(tta));
+    double squares;
+
+    (void)state;
+    assert_true(fabs(100.0 * split.tta.cv - 14.523) < 5e-4);
+    assert_true(fabs(100.0 * split.epochs.cv - 14.638) < 5e-4);
+    assert_true(fabs(100.0 * split.per_epoch.cv - 0.336) < 5e-4);
+    assert_true(fabs(100.0 * split.tta.cv_population - 13.778) < 5e-4);
+    assert_true(split.has_share && split.epoch_share > 0.999 && split.epoch_share < 1.0);
+    squares = split.epochs.cv * split.epochs.cv + split.per_epoch.cv * split.per_epoch.cv +
+              2.0 * split.correlation * split.epochs.cv * split.per_epoch.cv;
+    /* First order in the CVs, whose products are below 1e-3 of the whole. */
+    assert_true(fabs(split.tta.cv * split.tta.cv / squares - 1.0) < 2e-3);
+    split = measure_split(same, none, 2);
+    assert_false(split.has_share);
+    split = measure_split(same, none, 1);
+    assert_false(split.has_share);
+    assert_true(fabs(split.per_epoch.mean - 2.5) < NEAR);
+    assert_int_equal(measure_split(NULL, NULL, 0).per_epoch.count, 0);
+}
+
+static void trimming_leaves_out_both_extremes(void **state)
+{
+    double values[] = {16, 14, 16, 17, 16, 16, 15, 16, 15, 16}, three[] = {3, 1, 2};
+    const struct measure_trimmed left = measure_trim(values, ARRAY_LEN(values), 1);
+
+    (void)state;
+    assert_int_equal(left.count, 8);
+    assert_true(fabs(left.mean - 15.75) < NEAR);
+    assert_true(fabs(left.deviation - sqrt(0.1875)) < NEAR);
+    assert_true(fabs(measure_trim(three, 3, 1).mean - 2.0) < NEAR);
+    assert_true(fabs(measure_trim(three, 3, 0).mean - 2.0) < NEAR);
+}
+
+/* measures.md, Check values: rows are submissions, columns workloads. */
+static void profile_is_algoperfs(void **state)
+{
+    static const double times[] = {100, 200, 300, 150, 100, INFINITY, 450, 300, 310};
+    static const double want[] = {0.888889, 0.611111, 0.440741};
+    static const double nobody[] = {INFINITY, 1, INFINITY, 4};
+    double scores[3];
+
+    (void)state;
+    measure_profile(times, 3, 3, 4.0, scores);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_true(fabs(scores[i] - want[i]) < 5e-7);
+    measure_profile(nobody, 2, 2, 4.0, scores);
+    assert_true(fabs(scores[0] - 0.5) < NEAR); /* of two workloads one was reached by nobody */
+    assert_true(fabs(scores[1]) < NEAR);       /* 4 times the best: nothing */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +253,9 @@ int main(void)
         cmocka_unit_test(welch_gives_the_figures_of_students_sleep_data),
         cmocka_unit_test(welch_needs_two_values_on_each_side_and_a_spread),
         cmocka_unit_test(mean_interval_is_students),
+        cmocka_unit_test(split_tells_epochs_from_speed),
+        cmocka_unit_test(trimming_leaves_out_both_extremes),
+        cmocka_unit_test(profile_is_algoperfs),
         cmocka_unit_test(median_of_even_counts_is_the_mean_of_the_middle_two),
         cmocka_unit_test(wilson_matches_published_intervals),
     };
