@@ -17,7 +17,7 @@ enum status fault_list_add(struct fault_list *list, const struct error *fault, s
         const struct error *item = &list->items[i];
 
         if (item->line == fault->line && strcmp(item->field, fault->field) == 0 &&
-            strcmp(item->code, fault->code) == 0)
+            strcmp(item->code, fault->code) == 0 && strcmp(item->detail, fault->detail) == 0)
             return fault->status;
     }
     if (list->items == NULL)

@@ -19,7 +19,7 @@ struct fault_list {
 };
 
 /* Notes a fault that error_set_code() made: at the end of the list, and in err unless that holds one already. The
- * same field and code at the same line is noted once. list, err: may be NULL. Returns fault->status. */
+ * same fault at the same place is noted once. list, err: may be NULL. Returns fault->status. */
 enum status fault_list_add(struct fault_list *list, const struct error *fault, struct error *err);
 
 /* "a, b or c" of words that end with NULL: for a hint. Cut at `bytes`. */

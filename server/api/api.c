@@ -20,7 +20,9 @@ void api_push(struct request *request, struct response *response, const struct a
     else if (request->app->read_only)
         status = error_set_code(&err, ST_UNAVAILABLE, "read-only", NULL, NULL,
                                 "this server takes no writes");
-    else if (push->use_key)
+    else
+        status = query_finish(&request->query, &err);
+    if (status == ST_OK && push->use_key)
         status = read_key(request, &step->command, &err);
     if (status != ST_OK) {
         response_send_error(response, &err);
@@ -69,9 +71,11 @@ void api_send_answer(struct request *request, struct response *response)
 
 struct store_reader *api_begin_read(struct request *request, struct response *response)
 {
+    struct store_reader *reader = NULL;
     struct error err = {0};
-    struct store_reader *reader = app_reader(request->app, &err);
 
+    if (query_finish(&request->query, &err) == ST_OK)
+        reader = app_reader(request->app, &err);
     if (reader == NULL || store_reader_begin(reader, &err) != ST_OK) {
         response_send_error(response, &err);
         return NULL;
@@ -98,18 +102,23 @@ const struct task *api_find_task(struct request *request, struct response *respo
     return task;
 }
 
-enum status api_read_page(struct request *request, int64_t *limit, int64_t *cursor,
-                          struct error *err)
+void api_read_page(struct request *request, int64_t *limit, int64_t *cursor, struct error *err)
 {
-    enum status status;
-
     *limit = PAGE_LIMIT_DEFAULT;
-    status = query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, limit, err);
-    if (status == ST_OK && cursor != NULL) {
+    (void)query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, limit, err);
+    if (cursor != NULL) {
         *cursor = 0;
-        status = query_read_i64(&request->query, "cursor", 1, INT64_MAX, cursor, err);
+        (void)query_read_i64(&request->query, "cursor", 1, INT64_MAX, cursor, err);
     }
-    return status;
+}
+
+void api_read_format(struct request *request, bool *csv, struct error *err)
+{
+    static const char *const formats[] = {"json", "csv", NULL};
+    const char *format = NULL;
+
+    (void)query_read_word(&request->query, "format", formats, &format, err);
+    *csv = format == NULL ? request_prefers(request, "text/csv") : format == formats[1];
 }
 
 static enum status read_key(struct request *request, struct command *command, struct error *err)

@@ -53,15 +53,18 @@ struct api_step *api_step(const struct request *request);
 /* Sends what `render` made, or the error. */
 void api_send_answer(struct request *request, struct response *response);
 
-/* The worker's reader with one state of the database until api_end_read(); NULL: the error was sent. */
+/* The worker's reader with one state of the database until api_end_read(); NULL: the error was sent. As it refuses
+ * parameters that nobody has taken, a handler reads its own before. */
 struct store_reader *api_begin_read(struct request *request, struct response *response);
 void api_end_read(struct store_reader *reader);
 
 /* The task named by {..} 0, or NULL after a 404. */
 const struct task *api_find_task(struct request *request, struct response *response);
 
-/* limit= and, where `cursor` is not NULL, cursor= as an id. */
-enum status api_read_page(struct request *request, int64_t *limit, int64_t *cursor,
-                          struct error *err);
+/* Readers of parameters that several calls have; query_finish() tells whether all was well.
+ * limit= and, where `cursor` is not NULL, cursor= as an id. */
+void api_read_page(struct request *request, int64_t *limit, int64_t *cursor, struct error *err);
+/* format=json or csv; else what Accept prefers. */
+void api_read_format(struct request *request, bool *csv, struct error *err);
 
 #endif

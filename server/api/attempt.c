@@ -9,8 +9,6 @@
 
 enum { EVENTS_MAX = 4096, DETAIL_BYTES_MAX = 512 };
 
-static bool read_choice(struct json_reader *reader, const char *key, const char *const *choices,
-                        size_t count, struct str *out);
 static enum status read_fence(struct request *request, int64_t *agent_id, struct str *fence,
                               struct error *err);
 static struct str keep(struct request *request, struct str text, struct error *err);
@@ -63,23 +61,7 @@ static enum status read_fence(struct request *request, int64_t *agent_id, struct
     if (fence->len >= FENCE_BYTES)
         return error_set_code(err, ST_NOT_FOUND, "attempt-unknown", NULL, NULL,
                               "there is no such attempt");
-    return query_finish(&request->query, err);
-}
-
-static bool read_choice(struct json_reader *reader, const char *key, const char *const *choices,
-                        size_t count, struct str *out)
-{
-    char pointer[64];
-
-    if (!json_read_text(reader, key, true, 32, out))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (str_eq_cstr(*out, choices[i]))
-            return true;
-    (void)snprintf(pointer, sizeof pointer, "/%s", key);
-    (void)error_set_code(reader->err, ST_INVALID, "bad_value", pointer, NULL,
-                         "\"%s\" is not one of the words that are known here", key);
-    return false;
+    return ST_OK;
 }
 
 static struct str keep(struct request *request, struct str text, struct error *err)
@@ -94,17 +76,17 @@ static struct str keep(struct request *request, struct str text, struct error *e
 static enum status read_heartbeat(struct request *request, struct attempt_heartbeat *args,
                                   struct error *err)
 {
-    static const char *const phases[] = {"setup", "train", "evaluate", "checkpoint", "finish"};
+    static const char *const phases[] = {"setup",      "train",  "evaluate",
+                                         "checkpoint", "finish", NULL};
     struct json_reader reader;
     struct json_doc doc;
-    struct str phase = {0};
+    const char *phase = "";
 
-    if (request_parse_json(request, &doc, err) != ST_OK)
+    if (request_read_json(request, &doc, &reader, err) != ST_OK)
         return err->status;
-    json_reader_init(&reader, doc.root, "", err);
-    (void)read_choice(&reader, "phase", phases, ARRAY_LEN(phases), &phase);
-    if (json_reader_finish(&reader) == ST_OK)
-        args->phase = keep(request, phase, err);
+    (void)json_read_word(&reader, "phase", true, phases, &phase);
+    (void)json_reader_finish(&reader);
+    args->phase = str_from_cstr(phase);
     json_doc_fini(&doc);
     return err->status;
 }
@@ -136,6 +118,7 @@ static enum status read_events(struct request *request, struct append_events *ar
     size_t count = 0;
     bool more = true;
 
+    (void)query_finish(&request->query, err);
     if (str_ends_with(rest, STR("\n")))
         rest = str_slice(rest, 0, rest.len - 1);
     for (size_t i = 0; i < rest.len; i++)
@@ -148,19 +131,21 @@ static enum status read_events(struct request *request, struct append_events *ar
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the events");
     count = 0;
     while (str_split_next(&rest, &more, '\n', &line)) {
+        struct error fault = {0};
+
         if (line.len > EVENT_LINE_BYTES_MAX)
             return error_set_code(err, ST_LIMIT, "body-too-large", NULL, NULL,
                                   "an event may have %d bytes at most", EVENT_LINE_BYTES_MAX);
         lines[count].line = line;
-        if (event_parse(line, request->arena, &lines[count].event, err) != ST_OK) {
-            err->line = (int)count + 1;
-            return err->status;
+        if (event_parse(line, request->arena, &lines[count].event, &fault) != ST_OK) {
+            fault.line = (int)count + 1;
+            (void)fault_list_add(&request->faults, &fault, err);
         }
         count++;
     }
     args->lines = lines;
     args->count = count;
-    return ST_OK;
+    return err->status;
 }
 
 static void send_events(struct request *request, struct response *response)
@@ -183,20 +168,20 @@ static void send_events(struct request *request, struct response *response)
 
 static enum status read_finish(struct request *request, struct finish *args, struct error *err)
 {
-    static const char *const results[] = {"reached", "missed", "failed", "cancelled"};
-    struct str result = {0}, detail = {0}, plan = {0};
+    static const char *const results[] = {"reached", "missed", "failed", "cancelled", NULL};
+    struct str detail = {0}, plan = {0};
+    const char *result = "";
     struct json_reader reader;
     struct json_doc doc;
 
-    if (request_parse_json(request, &doc, err) != ST_OK)
+    if (request_read_json(request, &doc, &reader, err) != ST_OK)
         return err->status;
-    json_reader_init(&reader, doc.root, "", err);
     (void)json_read_i64(&reader, "last_seq", true, 0, INT64_MAX, &args->last_seq);
-    (void)read_choice(&reader, "result", results, ARRAY_LEN(results), &result);
+    (void)json_read_word(&reader, "result", true, results, &result);
     (void)json_read_text(&reader, "detail", false, DETAIL_BYTES_MAX, &detail);
     (void)json_read_text(&reader, "plan", false, DETAIL_BYTES_MAX, &plan);
     if (json_reader_finish(&reader) == ST_OK) {
-        args->result = keep(request, result, err);
+        args->result = str_from_cstr(result);
         args->detail = keep(request, detail, err);
         args->plan = keep(request, plan, err);
     }
@@ -256,21 +241,24 @@ static enum status find_place(struct request *request, const struct finish *args
 
 static enum status read_release(struct request *request, struct release *args, struct error *err)
 {
-    static const char *const reasons[] = {"drain", "spot", "unsupported", "error"};
-    struct str reason = {0}, detail = {0};
+    static const char *const reasons[] = {"drain", "spot", "unsupported", "error", NULL};
     struct json_reader reader;
+    const char *reason = "";
+    struct str detail = {0};
     struct json_doc doc;
 
-    if (request_parse_json(request, &doc, err) != ST_OK)
+    if (request_read_json(request, &doc, &reader, err) != ST_OK)
         return err->status;
-    json_reader_init(&reader, doc.root, "", err);
-    (void)read_choice(&reader, "reason", reasons, ARRAY_LEN(reasons), &reason);
+    (void)json_read_word(&reader, "reason", true, reasons, &reason);
     (void)json_read_text(&reader, "detail", false, DETAIL_BYTES_MAX, &detail);
     if (json_reader_finish(&reader) == ST_OK) {
-        const char *text = arena_printf(request->arena, "%.*s%s%.*s", STR_ARG(reason),
+        const char *text = arena_printf(request->arena, "%s%s%.*s", reason,
                                         detail.len > 0 ? ": " : "", STR_ARG(detail));
 
-        args->reason = str_from_cstr(text);
+        if (text == NULL)
+            (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for a command");
+        else
+            args->reason = str_from_cstr(text);
     }
     json_doc_fini(&doc);
     return err->status;

@@ -10,8 +10,8 @@
 #include "server/store/read.h"
 
 static enum status read_jobs(struct request *request, struct create_jobs *jobs, struct error *err);
-static enum status find_workload(const struct request *request, struct str task,
-                                 struct str workload, struct create_jobs *jobs, struct error *err);
+static void find_workload(const struct request *request, struct json_reader *reader,
+                          struct create_jobs *jobs);
 static enum status render_jobs(struct command *command, struct error *err);
 static void send_job(struct request *request, struct response *response);
 static void write_job(struct json_out *out, const char *key, const struct job_record *job);
@@ -107,21 +107,16 @@ void handle_get_queue(struct request *request, struct response *response)
 
 static enum status read_jobs(struct request *request, struct create_jobs *jobs, struct error *err)
 {
-    struct str task = {0}, workload = {0};
     struct json_reader reader;
     struct json_doc doc;
     int64_t seeds = 1;
-    enum status status = request_parse_json(request, &doc, err);
+    enum status status = request_read_json(request, &doc, &reader, err);
 
     if (status != ST_OK)
         return status;
-    json_reader_init(&reader, doc.root, "", err);
-    (void)json_read_text(&reader, "task", true, 128, &task);
-    (void)json_read_text(&reader, "workload", false, 128, &workload);
+    find_workload(request, &reader, jobs);
     (void)json_read_i64(&reader, "seeds", false, 1, ENTRY_RUNS_MAX, &seeds);
     status = json_reader_finish(&reader);
-    if (status == ST_OK)
-        status = find_workload(request, task, workload, jobs, err);
     json_doc_fini(&doc);
     if (status != ST_OK)
         return status;
@@ -150,29 +145,34 @@ static const char *find_test_workload(struct str workload)
     return NULL;
 }
 
-static enum status find_workload(const struct request *request, struct str task,
-                                 struct str workload, struct create_jobs *jobs, struct error *err)
+static void find_workload(const struct request *request, struct json_reader *reader,
+                          struct create_jobs *jobs)
 {
+    struct str task = {0}, workload = {0};
+    const bool has_task = json_read_text(reader, "task", true, 128, &task);
+    const bool has_workload = json_read_text(reader, "workload", false, 128, &workload);
     const char *test_workload = find_test_workload(workload);
 
+    if (!has_task)
+        return;
     jobs->task = task_find(request->app->tasks, task);
-    if (jobs->task == NULL)
-        return error_set_code(err, ST_INVALID, "unknown_task", "/task", "GET /v1/tasks lists them",
-                              "there is no task \"%.*s\"", (int)str_utf8_cut(task, 64), task.data);
-    if (jobs->task->workload == NULL)
-        return error_set_code(err, ST_INVALID, "no-workload", "/task", NULL,
-                              "nothing here trains %s yet", jobs->task->id);
-    jobs->recipe = str_from_cstr(jobs->task->recipe);
-    if (test_workload != NULL) {
-        jobs->workload = str_from_cstr(test_workload);
-        return ST_OK;
+    if (jobs->task == NULL) {
+        (void)json_reader_fault(reader, "task", "unknown_task", "GET /v1/tasks lists them",
+                                "there is no task \"%.*s\"", (int)str_utf8_cut(task, 64),
+                                task.data);
+    } else if (jobs->task->workload == NULL) {
+        (void)json_reader_fault(reader, "task", "no-workload", NULL, "nothing here trains %s yet",
+                                jobs->task->id);
+    } else if (has_workload && test_workload == NULL &&
+               !str_eq_cstr(workload, jobs->task->workload)) {
+        (void)json_reader_fault(reader, "workload", "no-workload", NULL,
+                                "%s is trained by the workload %s", jobs->task->id,
+                                jobs->task->workload);
+    } else {
+        jobs->recipe = str_from_cstr(jobs->task->recipe);
+        jobs->workload =
+            str_from_cstr(test_workload != NULL ? test_workload : jobs->task->workload);
     }
-    if (workload.len > 0 && !str_eq_cstr(workload, jobs->task->workload))
-        return error_set_code(err, ST_INVALID, "no-workload", "/workload", NULL,
-                              "%s is trained by the workload %s", jobs->task->id,
-                              jobs->task->workload);
-    jobs->workload = str_from_cstr(jobs->task->workload);
-    return ST_OK;
 }
 
 /* On the writer's thread, inside the transaction. */

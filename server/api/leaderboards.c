@@ -19,10 +19,10 @@ struct board_form { /* what was asked for */
     int64_t limit, cursor;
 };
 
+enum { FACET_BYTES_MAX = 200 };
+
 static enum status read_form(struct request *request, struct board_form *form, struct error *err);
-static enum status read_form_by(struct request *request, struct board_form *form,
-                                struct error *err);
-static enum status read_tier(struct request *request, struct board_form *form, struct error *err);
+static void read_form_by(struct request *request, struct board_form *form, struct error *err);
 static enum status write_board(const struct board_form *form, const struct kept *kept,
                                struct arena *arena, struct buf *out, struct error *err);
 static void filter_board(const struct board_form *form, struct board *board);
@@ -70,61 +70,36 @@ void handle_get_leaderboard(struct request *request, struct response *response)
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err)
 {
+    static const char *const tiers[] = {"reported", "witnessed", "reproduced", NULL};
     struct query *query = &request->query;
-    struct str format = {0};
-    enum status status = read_form_by(request, form, err);
+    const char *tier = "";
 
-    if (status == ST_OK)
-        status = query_read_date(query, "as_of", &form->has_as_of, &form->as_of_days, err);
-    if (status == ST_OK)
-        status = query_read_date(query, "from", &form->has_from, &form->from_days, err);
-    if (status == ST_OK)
-        status = query_read_date(query, "to", &form->has_to, &form->to_days, err);
-    if (status == ST_OK)
-        status = read_tier(request, form, err);
-    if (status == ST_OK)
-        status = api_read_page(request, &form->limit, &form->cursor, err);
-    if (status != ST_OK)
-        return status;
-    (void)query_read_text(query, "framework", &form->framework);
-    (void)query_read_text(query, "hardware", &form->hardware);
-    if (!query_read_text(query, "format", &format))
-        form->csv = request_prefers(request, "text/csv");
-    else if (str_eq(format, STR("csv")) || str_eq(format, STR("json")))
-        form->csv = format.len == 3;
-    else
-        return error_set_code(err, ST_INVALID, "bad_parameter", "format", NULL,
-                              "format is json or csv");
+    read_form_by(request, form, err);
+    (void)query_read_date(query, "as_of", &form->has_as_of, &form->as_of_days, err);
+    (void)query_read_date(query, "from", &form->has_from, &form->from_days, err);
+    (void)query_read_date(query, "to", &form->has_to, &form->to_days, err);
+    (void)query_read_word(query, "tier", tiers, &tier, err);
+    form->tier = str_from_cstr(tier);
+    api_read_page(request, &form->limit, &form->cursor, err);
+    (void)query_read_phrase(query, "framework", FACET_BYTES_MAX, &form->framework, err);
+    (void)query_read_phrase(query, "hardware", FACET_BYTES_MAX, &form->hardware, err);
+    api_read_format(request, &form->csv, err);
     return query_finish(query, err);
 }
 
-static enum status read_form_by(struct request *request, struct board_form *form, struct error *err)
+static void read_form_by(struct request *request, struct board_form *form, struct error *err)
 {
-    struct str by;
+    static const char *const words[] = {"time",    "cost",           "energy",
+                                        "latency", "inference-cost", NULL};
+    const char *by = NULL;
 
     form->by = form->task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
-    if (!query_read_text(&request->query, "by", &by))
-        return ST_OK;
-    if (!board_by_parse(by, &form->by))
-        return error_set_code(err, ST_INVALID, "bad_parameter", "by", NULL,
-                              "by is time, cost, energy, latency or inference-cost");
-    if (!board_by_fits(form->by, form->task))
-        return error_set_code(err, ST_INVALID, "no-such-board", "by", NULL, "%s has no board by %s",
-                              form->task->id, board_by_name(form->by));
-    return ST_OK;
-}
-
-static enum status read_tier(struct request *request, struct board_form *form, struct error *err)
-{
-    static const char *const tiers[] = {"reported", "witnessed", "reproduced"};
-
-    if (!query_read_text(&request->query, "tier", &form->tier))
-        return ST_OK;
-    for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
-        if (str_eq_cstr(form->tier, tiers[i]))
-            return ST_OK;
-    return error_set_code(err, ST_INVALID, "bad_parameter", "tier", NULL,
-                          "tier is reported, witnessed or reproduced");
+    (void)query_read_word(&request->query, "by", words, &by, err);
+    if (by == NULL || !board_by_parse(str_from_cstr(by), &form->by) ||
+        board_by_fits(form->by, form->task))
+        return;
+    (void)request_fault(request, "no-such-board", "by", NULL, err, "%s has no board by %s",
+                        form->task->id, by);
 }
 
 /* What is kept under a version is that version's. */

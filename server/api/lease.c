@@ -24,15 +24,15 @@ struct wait { /* a claim between its calls */
 
 static enum status read_register(struct request *request, struct register_agent *args,
                                  struct error *err);
-static void read_capabilities(struct request *request, const json_t *object,
-                              struct register_agent *args, struct error *err);
-static void read_host(struct json_reader *reader, struct arena *arena, struct register_agent *args,
-                      struct error *err);
+static void read_capabilities(struct request *request, struct json_reader *whole,
+                              struct register_agent *args);
+static void read_host(struct json_reader *reader, struct arena *arena, struct register_agent *args);
 static const char *keep(struct arena *arena, struct str text);
 static const char *keep_json(struct arena *arena, const json_t *value, struct error *err);
-static void check_price(struct str text, struct error *err);
+static bool is_price(struct str text);
 static void send_registered(struct request *request, struct response *response);
 static enum status read_claim(struct request *request, struct wait *wait, struct error *err);
+static bool is_visible_ascii(struct str text);
 static void push_claim(struct request *request, struct response *response, struct wait *wait);
 static void wait_or_answer(struct request *request, struct response *response, struct wait *wait);
 static void send_lease(struct response *response, const struct lease *lease);
@@ -81,59 +81,55 @@ static enum status read_register(struct request *request, struct register_agent 
                                  struct error *err)
 {
     struct str name = {0}, key = {0}, build = {0};
-    const json_t *capabilities = NULL;
     struct json_reader reader;
     struct json_doc doc;
     int64_t protocol = 0;
-    enum status status = request_parse_json(request, &doc, err);
+    enum status status = request_read_json(request, &doc, &reader, err);
 
     if (status != ST_OK)
         return status;
-    json_reader_init(&reader, doc.root, "", err);
     if (json_read_i64(&reader, "protocol", true, 0, INT32_MAX, &protocol) &&
         protocol < DAYBREAK_PROTOCOL)
-        (void)error_set_code(
-            err, ST_INVALID, "protocol-too-old", "/protocol", "install a newer daybreak-agent",
+        (void)json_reader_fault(
+            &reader, "protocol", "protocol-too-old", "install a newer daybreak-agent",
             "this server speaks protocol %d, the agent %" PRId64, DAYBREAK_PROTOCOL, protocol);
-    (void)json_read_text(&reader, "name", true, 64, &name);
-    (void)json_read_text(&reader, "public_key", true, 64, &key);
-    (void)json_read_text(&reader, "build", true, 64, &build);
-    (void)json_read_object(&reader, "capabilities", true, &capabilities);
-    status = json_reader_finish(&reader);
-    if (status == ST_OK && name.len == 0)
-        status =
-            error_set_code(err, ST_INVALID, "out_of_range", "/name", NULL, "an agent needs a name");
-    if (status == ST_OK && !str_parse_hex(key, args->public_key, sizeof args->public_key))
-        status = error_set_code(err, ST_INVALID, "bad_key", "/public_key", NULL,
+    if (json_read_text(&reader, "name", true, 64, &name) && name.len == 0)
+        (void)json_reader_fault(&reader, "name", "out_of_range", NULL, "an agent needs a name");
+    if (json_read_text(&reader, "public_key", true, 64, &key) &&
+        !str_parse_hex(key, args->public_key, sizeof args->public_key))
+        (void)json_reader_fault(&reader, "public_key", "bad_key", NULL,
                                 "a public key is 64 hexadecimal digits");
-    if (status == ST_OK) {
-        args->name = (struct str){keep(request->arena, name), name.len};
-        args->protocol = (int)protocol;
-        args->owner_token_id = request->caller.token_id;
-        args->build = keep(request->arena, build);
-        args->framework = arena_printf(request->arena, "Daybreak %s", args->build);
-        read_capabilities(request, capabilities, args, err);
-        status = err->status;
-    }
+    (void)json_read_text(&reader, "build", true, 64, &build);
+    args->name = (struct str){keep(request->arena, name), name.len};
+    args->protocol = (int)protocol;
+    args->owner_token_id = request->caller.token_id;
+    args->build = keep(request->arena, build);
+    args->framework = arena_printf(request->arena, "Daybreak %s", args->build);
+    read_capabilities(request, &reader, args);
+    status = json_reader_finish(&reader);
     if (status == ST_OK && (args->name.data == NULL || args->framework == NULL))
         status = error_set(err, ST_NO_MEMORY, NULL, "no memory for an agent");
     json_doc_fini(&doc);
     return status;
 }
 
-static void read_capabilities(struct request *request, const json_t *object,
-                              struct register_agent *args, struct error *err)
+static void read_capabilities(struct request *request, struct json_reader *whole,
+                              struct register_agent *args)
 {
-    static const char *const kinds[] = {"cpu", "gpu", "tpu"};
-    struct str kind = {0}, model = {0}, ignored = {0};
-    const json_t *tags = NULL;
+    static const char *const kinds[] = {"cpu", "gpu", "tpu", NULL};
+    struct str model = {0}, ignored = {0};
+    const json_t *object = NULL, *tags = NULL;
+    const char *kind = "";
     struct json_reader reader;
     int64_t memory = 0;
-    size_t k = 0;
 
-    json_reader_init(&reader, object, "/capabilities", err);
-    (void)json_read_text(&reader, "device_kind", true, 16, &kind);
-    (void)json_read_text(&reader, "device_model", true, 128, &model);
+    if (!json_read_object(whole, "capabilities", true, &object))
+        return;
+    json_reader_init_part(&reader, whole, object, "/capabilities");
+    (void)json_read_word(&reader, "device_kind", true, kinds, &kind);
+    if (json_read_text(&reader, "device_model", true, 128, &model) && model.len == 0)
+        (void)json_reader_fault(&reader, "device_model", "out_of_range", NULL,
+                                "device_model is empty");
     (void)json_read_i64(&reader, "device_count", true, 1, 65536, &args->devices);
     (void)json_read_text(&reader, "device_vendor", false, 64, &ignored);
     (void)json_read_i64(&reader, "device_memory_bytes", false, 0, INT64_MAX, &memory);
@@ -142,32 +138,23 @@ static void read_capabilities(struct request *request, const json_t *object,
         for (size_t i = 0; i < json_array_size(tags); i++)
             if (!json_is_string(json_array_get(tags, i)) ||
                 json_string_length(json_array_get(tags, i)) > 64)
-                (void)error_set_code(err, ST_INVALID, "wrong_type", "/capabilities/tags", NULL,
-                                     "tags are texts of at most 64 bytes");
-    args->device_kind = keep(request->arena, kind);
+                (void)json_reader_fault(&reader, "tags", "wrong_type", NULL,
+                                        "tags are texts of at most 64 bytes");
+    args->device_kind = kind;
     args->device_model = keep(request->arena, model);
-    read_host(&reader, request->arena, args, err);
+    read_host(&reader, request->arena, args);
     if (json_reader_finish(&reader) != ST_OK)
         return;
-    while (k < ARRAY_LEN(kinds) && !str_eq_cstr(kind, kinds[k]))
-        k++;
-    if (k == ARRAY_LEN(kinds))
-        (void)error_set_code(err, ST_INVALID, "bad_value", "/capabilities/device_kind", NULL,
-                             "device_kind is cpu, gpu or tpu");
-    if (model.len == 0)
-        (void)error_set_code(err, ST_INVALID, "out_of_range", "/capabilities/device_model", NULL,
-                             "device_model is empty");
     args->hardware = args->devices > 1 ? arena_printf(request->arena, "%" PRId64 " x %s",
                                                       args->devices, args->device_model)
                                        : args->device_model;
-    args->capabilities_json = keep_json(request->arena, object, err);
-    args->tags_json = tags == NULL ? NULL : keep_json(request->arena, tags, err);
-    if (args->hardware == NULL || args->device_kind == NULL)
-        (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for an agent");
+    args->capabilities_json = keep_json(request->arena, object, whole->err);
+    args->tags_json = tags == NULL ? NULL : keep_json(request->arena, tags, whole->err);
+    if (args->hardware == NULL)
+        (void)error_set(whole->err, ST_NO_MEMORY, NULL, "no memory for an agent");
 }
 
-static void read_host(struct json_reader *reader, struct arena *arena, struct register_agent *args,
-                      struct error *err)
+static void read_host(struct json_reader *reader, struct arena *arena, struct register_agent *args)
 {
     struct str text = {0}, instance = {0}, price = {0};
     int64_t number = 0;
@@ -182,7 +169,9 @@ static void read_host(struct json_reader *reader, struct arena *arena, struct re
     if (json_read_text(reader, "instance", false, 64, &instance))
         args->instance = keep(arena, instance);
     if (json_read_text(reader, "cost_usd_per_hour", false, 32, &price)) {
-        check_price(price, err);
+        if (!is_price(price))
+            (void)json_reader_fault(reader, "cost_usd_per_hour", "bad_value", NULL,
+                                    "a price is decimal text such as 0.9");
         args->cost_per_hour_text = keep(arena, price);
     }
 }
@@ -207,7 +196,7 @@ static const char *keep_json(struct arena *arena, const json_t *value, struct er
     return text;
 }
 
-static void check_price(struct str text, struct error *err)
+static bool is_price(struct str text)
 {
     bool good = text.len > 0 && text.data[0] != '.' && text.data[text.len - 1] != '.';
     int points = 0;
@@ -216,9 +205,7 @@ static void check_price(struct str text, struct error *err)
         points += text.data[i] == '.';
         good = good && ((text.data[i] >= '0' && text.data[i] <= '9') || text.data[i] == '.');
     }
-    if (!good || points > 1)
-        (void)error_set_code(err, ST_INVALID, "bad_value", "/capabilities/cost_usd_per_hour", NULL,
-                             "a price is decimal text such as 0.9");
+    return good && points <= 1;
 }
 
 static void send_registered(struct request *request, struct response *response)
@@ -245,21 +232,15 @@ static enum status read_claim(struct request *request, struct wait *wait, struct
     struct json_reader reader;
     struct json_doc doc;
     int64_t wait_ms = 0;
-    enum status status = request_parse_json(request, &doc, err);
+    enum status status = request_read_json(request, &doc, &reader, err);
 
     if (status != ST_OK)
         return status;
-    json_reader_init(&reader, doc.root, "", err);
-    (void)json_read_text(&reader, "claim_id", true, 64, &claim_id);
+    if (json_read_text(&reader, "claim_id", true, 64, &claim_id) && !is_visible_ascii(claim_id))
+        (void)json_reader_fault(&reader, "claim_id", "bad_value", NULL,
+                                "a claim_id has 1 to 64 characters of visible ASCII");
     (void)json_read_i64(&reader, "wait_ms", true, 0, PARK_WAIT_MS_MAX, &wait_ms);
     status = json_reader_finish(&reader);
-    for (size_t i = 0; i < claim_id.len && status == ST_OK; i++)
-        if (claim_id.data[i] <= ' ' || claim_id.data[i] > '~')
-            status = error_set_code(err, ST_INVALID, "bad_value", "/claim_id", NULL,
-                                    "a claim_id is visible ASCII");
-    if (status == ST_OK && claim_id.len == 0)
-        status = error_set_code(err, ST_INVALID, "bad_value", "/claim_id", NULL,
-                                "a claim_id has 1 to 64 characters");
     wait->claim.agent_id = request->caller.agent_id;
     wait->claim.claim_id = (struct str){keep(request->arena, claim_id), claim_id.len};
     wait->deadline_ns = clock_mono_ns() + wait_ms * NS_PER_MS;
@@ -267,6 +248,14 @@ static enum status read_claim(struct request *request, struct wait *wait, struct
     if (status == ST_OK && wait->claim.claim_id.data == NULL)
         status = error_set(err, ST_NO_MEMORY, NULL, "no memory for a claim");
     return status;
+}
+
+static bool is_visible_ascii(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] <= ' ' || text.data[i] > '~')
+            return false;
+    return text.len > 0;
 }
 
 static void push_claim(struct request *request, struct response *response, struct wait *wait)

@@ -54,8 +54,8 @@ void handle_get_run(struct request *request, struct response *response)
 
 void handle_get_epochs(struct request *request, struct response *response)
 {
-    struct store_reader *reader = api_begin_read(request, response);
     const struct task *task = NULL;
+    struct store_reader *reader;
     struct epoch_record *rows = NULL;
     enum epoch_form form = FORM_JSON;
     struct run_record run;
@@ -64,11 +64,14 @@ void handle_get_epochs(struct request *request, struct response *response)
     size_t count = 0;
     enum status status;
 
+    if (read_form(request, &form, &after, &limit, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    reader = api_begin_read(request, response);
     if (reader == NULL)
         return;
-    status = read_form(request, &form, &after, &limit, &err);
-    if (status == ST_OK)
-        status = read_run(request, reader, &run, &err);
+    status = read_run(request, reader, &run, &err);
     if (status == ST_OK)
         task = task_find(request->app->tasks, str_from_cstr(run.task));
     if (status == ST_OK)
@@ -144,29 +147,24 @@ static void write_run(struct json_out *out, const struct task *task, const struc
 static enum status read_form(struct request *request, enum epoch_form *form, int64_t *after,
                              int64_t *limit, struct error *err)
 {
-    static const char *const names[] = {"json", "csv", "tsv"};
-    struct str format = {0};
-    size_t i = 0;
-    enum status status = query_read_i64(&request->query, "after", 0, INT64_MAX, after, err);
+    static const char *const names[] = {"json", "csv", "tsv", NULL};
+    const char *format = NULL;
 
-    if (status != ST_OK)
-        return status;
-    if (query_read_text(&request->query, "format", &format)) {
-        while (i < ARRAY_LEN(names) && !str_eq_cstr(format, names[i]))
-            i++;
-        if (i == ARRAY_LEN(names))
-            return error_set_code(err, ST_INVALID, "bad_parameter", "format", NULL,
-                                  "format is json, csv or tsv");
-        *form = (enum epoch_form)i;
+    (void)query_read_i64(&request->query, "after", 0, INT64_MAX, after, err);
+    (void)query_read_word(&request->query, "format", names, &format, err);
+    if (format != NULL) {
+        *form = strcmp(format, "json") == 0  ? FORM_JSON
+                : strcmp(format, "csv") == 0 ? FORM_CSV
+                                             : FORM_TSV;
     } else if (request_prefers(request, "text/csv")) {
         *form = FORM_CSV;
     } else if (request_prefers(request, "text/tab-separated-values")) {
         *form = FORM_TSV;
     }
-    status = api_read_page(request, limit, NULL, err);
+    api_read_page(request, limit, NULL, err);
     if (*form != FORM_JSON)
         *limit = 100000; /* files are whole */
-    return status == ST_OK ? query_finish(&request->query, err) : status;
+    return query_finish(&request->query, err);
 }
 
 static void write_json(struct response *response, const struct run_record *run,

@@ -11,6 +11,8 @@
 
 enum { TOPICS_MAX = 16, BATCH = 200, STREAM_ARENA_BYTES = 4 << 20, PENDING_ENOUGH = 64 * 1024 };
 
+static const struct str run_prefix = {"run:", 4}, board_prefix = {"board:", 6};
+
 struct feed {
     struct app *app;
     char *topics[TOPICS_MAX + 1];
@@ -18,9 +20,12 @@ struct feed {
     int64_t after; /* id of the last change that was looked at */
 };
 
-static enum status read_topics(struct request *request, struct feed *feed, struct error *err);
-static enum status check_topic(const struct request *request, struct str topic, struct error *err);
-static enum status read_after(struct request *request, struct feed *feed, struct error *err);
+static void read_topics(struct request *request, struct feed *feed, struct error *err);
+static bool is_topic(const struct request *request, struct str topic);
+static bool read_run_topic(struct str topic, int64_t *id);
+static void refuse_topic(struct request *request, struct str topic, struct error *err);
+static enum status find_runs(struct request *request, const struct feed *feed, struct error *err);
+static void read_after(struct request *request, struct feed *feed, struct error *err);
 static void destroy_feed(void *state);
 static bool fill_feed(void *state, struct buf *out);
 static bool is_followed(const struct feed *feed, const char *topic);
@@ -42,11 +47,11 @@ void handle_stream(struct request *request, struct response *response)
         return;
     }
     feed->app = request->app;
-    status = read_topics(request, feed, &err);
+    read_topics(request, feed, &err);
+    read_after(request, feed, &err);
+    status = query_finish(&request->query, &err);
     if (status == ST_OK)
-        status = read_after(request, feed, &err);
-    if (status == ST_OK)
-        status = query_finish(&request->query, &err);
+        status = find_runs(request, feed, &err);
     if (status == ST_OK && !request_stream_has_room(request))
         status = error_set_code(&err, ST_UNAVAILABLE, "busy", NULL, NULL,
                                 "the server has as many streams as it can take");
@@ -66,62 +71,93 @@ void handle_stream(struct request *request, struct response *response)
                                     });
 }
 
-static enum status read_topics(struct request *request, struct feed *feed, struct error *err)
+static void read_topics(struct request *request, struct feed *feed, struct error *err)
 {
     struct str rest = {0}, topic;
     bool more = true;
 
     if (!query_read_text(&request->query, "topics", &rest) || rest.len == 0)
-        return error_set_code(err, ST_INVALID, "missing_parameter", "topics",
-                              "topics=run:7,board:cifar10-train,queue",
-                              "a stream needs its topics");
-    while (str_split_next(&rest, &more, ',', &topic)) {
-        const enum status status = check_topic(request, topic, err);
-
-        if (status != ST_OK)
-            return status;
-        if (feed->topic_count == TOPICS_MAX)
-            return error_set_code(err, ST_INVALID, "out_of_range", "topics", NULL,
-                                  "a stream has %d topics at most", TOPICS_MAX);
+        (void)request_fault(request, "missing_parameter", "topics",
+                            "topics=run:7,board:cifar10-train,queue", err,
+                            "a stream needs its topics");
+    while (rest.len > 0 && str_split_next(&rest, &more, ',', &topic)) {
+        if (!is_topic(request, topic)) {
+            refuse_topic(request, topic, err);
+            continue;
+        }
+        if (feed->topic_count == TOPICS_MAX) {
+            (void)request_fault(request, "out_of_range", "topics", NULL, err,
+                                "a stream has %d topics at most", TOPICS_MAX);
+            return;
+        }
         feed->topics[feed->topic_count] = strndup(topic.data, topic.len);
-        if (feed->topics[feed->topic_count] == NULL)
-            return error_set(err, ST_NO_MEMORY, NULL, "no memory for a stream");
+        if (feed->topics[feed->topic_count] == NULL) {
+            (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for a stream");
+            return;
+        }
         feed->topic_count++;
     }
-    return ST_OK;
 }
 
-static enum status check_topic(const struct request *request, struct str topic, struct error *err)
+/* Whether a run is there is asked for afterwards, of all at once. */
+static bool is_topic(const struct request *request, struct str topic)
 {
-    static const struct str run = {"run:", 4}, board = {"board:", 6};
     int64_t id;
 
-    if (str_eq(topic, STR("queue")))
-        return ST_OK;
-    if (str_starts_with(topic, run) && str_parse_i64(str_slice(topic, run.len, topic.len), &id) &&
-        id > 0 && topic.len < 32 && topic.data[run.len] != '0')
-        return ST_OK;
-    if (str_starts_with(topic, board) &&
-        task_find(request->app->tasks, str_slice(topic, board.len, topic.len)) != NULL)
-        return ST_OK;
-    return error_set_code(err, ST_INVALID, "bad_parameter", "topics", "run:ID, board:TASK or queue",
-                          "there is no topic \"%.*s\"", (int)str_utf8_cut(topic, 64), topic.data);
+    return str_eq(topic, STR("queue")) || read_run_topic(topic, &id) ||
+           (str_starts_with(topic, board_prefix) &&
+            task_find(request->app->tasks, str_slice(topic, board_prefix.len, topic.len)) != NULL);
 }
 
-static enum status read_after(struct request *request, struct feed *feed, struct error *err)
+static bool read_run_topic(struct str topic, int64_t *id)
+{
+    return str_starts_with(topic, run_prefix) && topic.len < 32 &&
+           str_parse_i64(str_slice(topic, run_prefix.len, topic.len), id) && *id > 0 &&
+           topic.data[run_prefix.len] != '0';
+}
+
+static void refuse_topic(struct request *request, struct str topic, struct error *err)
+{
+    (void)request_fault(request, "bad_parameter", "topics", "run:ID, board:TASK or queue", err,
+                        "there is no topic \"%.*s\"", (int)str_utf8_cut(topic, 64), topic.data);
+}
+
+/* Who follows a run that is not there would wait for ever. */
+static enum status find_runs(struct request *request, const struct feed *feed, struct error *err)
+{
+    struct store_reader *reader = app_reader(request->app, err);
+
+    if (reader == NULL || store_reader_begin(reader, err) != ST_OK)
+        return err->status;
+    for (size_t i = 0; i < feed->topic_count; i++) {
+        const struct str topic = str_from_cstr(feed->topics[i]);
+        struct error fault = {0};
+        struct run_record run;
+        enum status status;
+        int64_t id;
+
+        if (!read_run_topic(topic, &id))
+            continue;
+        status = store_get_run(reader, request->arena, id, &run, &fault);
+        if (status == ST_NOT_FOUND)
+            refuse_topic(request, topic, err);
+        else if (status != ST_OK && err->status == ST_OK)
+            *err = fault;
+    }
+    api_end_read(reader);
+    return err->status;
+}
+
+static void read_after(struct request *request, struct feed *feed, struct error *err)
 {
     const struct str header = request_header(request, "Last-Event-ID");
     int64_t after = -1;
-    enum status status =
-        query_read_i64(&request->query, "last_event_id", 0, INT64_MAX, &after, err);
 
-    if (status != ST_OK)
-        return status;
+    (void)query_read_i64(&request->query, "last_event_id", 0, INT64_MAX, &after, err);
     if (header.len > 0 && (!str_parse_i64(header, &after) || after < 0))
-        return error_set_code(err, ST_INVALID, "bad_parameter", "Last-Event-ID", NULL,
-                              "Last-Event-ID is the number of an event");
+        (void)request_fault(request, "bad_parameter", "Last-Event-ID", NULL, err,
+                            "Last-Event-ID is the number of an event");
     feed->after = after >= 0 ? after : store_last_change_id(request->app->store);
-    return ST_OK;
 }
 
 static void destroy_feed(void *state)

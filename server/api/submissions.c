@@ -11,8 +11,15 @@
 #include "server/http/query.h"
 #include "server/store/read.h"
 
-#define REDACTED       "\"(redacted)\""
-#define LINK_BYTES_MAX 1000 /* what fits a header of ours */
+#define REDACTED         "\"(redacted)\""
+#define LINK_BYTES_MAX   1000 /* what fits a header of ours */
+#define AUTHOR_BYTES_MAX 256
+
+/* Those of the table submission_state, in a submission's order. */
+static const char *const states[] = {
+    "received",     "checked",  "in_review", "changes_requested", "queued",     "running",
+    "scored",       "accepted", "rejected",  "not_eligible",      "superseded", "withdrawn",
+    "disqualified", NULL};
 
 static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
                                struct error *err);
@@ -120,24 +127,22 @@ void handle_get_submission_file(struct request *request, struct response *respon
 static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
                                struct error *err)
 {
-    struct str format = {0};
+    struct query *query = &request->query;
+    const char *state = "";
     int64_t limit;
-    enum status status = api_read_page(request, &limit, &filter->before_id, err);
 
-    if (status != ST_OK)
-        return status;
+    api_read_page(request, &limit, &filter->before_id, err);
     filter->limit = (int)limit;
-    (void)query_read_text(&request->query, "task", &filter->task);
-    (void)query_read_text(&request->query, "state", &filter->state);
-    (void)query_read_text(&request->query, "author", &filter->author);
-    if (!query_read_text(&request->query, "format", &format))
-        *csv = request_prefers(request, "text/csv");
-    else if (str_eq(format, STR("csv")) || str_eq(format, STR("json")))
-        *csv = str_eq(format, STR("csv"));
-    else
-        return error_set_code(err, ST_INVALID, "bad_parameter", "format", NULL,
-                              "format is json or csv");
-    return query_finish(&request->query, err);
+    if (query_read_text(query, "task", &filter->task) &&
+        task_find(request->app->tasks, filter->task) == NULL)
+        (void)query_fault(query, "task", "GET /v1/tasks lists them", err,
+                          "there is no task \"%.*s\"", (int)str_utf8_cut(filter->task, 64),
+                          filter->task.data);
+    (void)query_read_word(query, "state", states, &state, err);
+    filter->state = str_from_cstr(state);
+    (void)query_read_phrase(query, "author", AUTHOR_BYTES_MAX, &filter->author, err);
+    api_read_format(request, csv, err);
+    return query_finish(query, err);
 }
 
 /* The next page of the same question. One too long for a header goes without: next_cursor is in the body. */

@@ -1,5 +1,6 @@
 /* server/api/submit.c: POST /v1/submissions and /v1/submissions/validate: the same reading and the same judge for
  * both; the first needs a token and stores, the second does neither. */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "common/clock.h"
@@ -12,8 +13,8 @@
 
 struct form { /* what was sent */
     const struct task *task;
-    bool has_name;
-    struct str name;
+    bool has_task, has_name;
+    struct str task_id, name;
     bool has_entry, has_progress;
     struct str entry, progress;
 };
@@ -27,11 +28,11 @@ struct work { /* kept between the two calls of a POST that stores */
     char entry_sha256[SHA256_HEX_BYTES], progress_sha256[SHA256_HEX_BYTES];
 };
 
-static enum status read_form(struct request *request, struct form *form, struct error *err);
-static enum status read_json_form(struct request *request, struct form *form, struct str *task,
-                                  struct error *err);
-static enum status read_parts_form(const struct request *request, struct form *form,
-                                   struct str *task, struct error *err);
+static enum status read_form(struct request *request, bool named, struct form *form,
+                             struct error *err);
+static enum status read_json_form(struct request *request, struct form *form, struct error *err);
+static void read_parts_form(struct request *request, struct form *form, struct error *err);
+static void check_form(struct request *request, bool named, struct form *form, struct error *err);
 static struct str stem_of(struct str file_name);
 static enum status judge(struct request *request, const struct form *form, bool whole,
                          struct intake_result *result, struct error *err);
@@ -54,11 +55,8 @@ void handle_validate_submission(struct request *request, struct response *respon
     struct intake_result result;
     struct error err = {0};
     struct form form;
-    enum status status = read_form(request, &form, &err);
+    enum status status = read_form(request, false, &form, &err);
 
-    if (status == ST_OK && !form.has_entry && !form.has_progress)
-        status = error_set_code(&err, ST_INVALID, "missing_member", "entry", NULL,
-                                "send an entry, a progress file, or both");
     if (status == ST_OK)
         status = judge(request, &form, form.has_entry && form.has_progress, &result, &err);
     if (status == ST_OK && result.acceptable)
@@ -84,21 +82,19 @@ void handle_post_submission(struct request *request, struct response *response)
         api_send_answer(request, response);
 }
 
-static enum status read_form(struct request *request, struct form *form, struct error *err)
+/* named: without a name nothing can be kept. */
+static enum status read_form(struct request *request, bool named, struct form *form,
+                             struct error *err)
 {
-    struct str task = {0};
-    enum status status = query_finish(&request->query, err);
-
     *form = (struct form){0};
-    if (status == ST_OK)
-        status = request->media == MEDIA_MULTIPART ? read_parts_form(request, form, &task, err)
-                                                   : read_json_form(request, form, &task, err);
-    if (status != ST_OK)
-        return status;
-    form->task = task_find(request->app->tasks, task);
-    if (form->task == NULL)
-        return error_set_code(err, ST_INVALID, "unknown_task", "task", "GET /v1/tasks lists them",
-                              "there is no task \"%.*s\"", (int)str_utf8_cut(task, 64), task.data);
+    if (request->media == MEDIA_MULTIPART)
+        read_parts_form(request, form, err);
+    else if (read_json_form(request, form, err) != ST_OK)
+        return err->status;
+    check_form(request, named, form, err);
+    if (err->status != ST_OK)
+        return err->status;
+    assert(form->task != NULL); /* else it was said to be missing or unknown */
     if (form->has_entry && form->entry.len > ENTRY_FILE_BYTES_MAX)
         return error_set_code(err, ST_LIMIT, "file_too_large", "entry", NULL,
                               "a file may have %d bytes at most", ENTRY_FILE_BYTES_MAX);
@@ -109,24 +105,22 @@ static enum status read_form(struct request *request, struct form *form, struct 
 }
 
 /* The texts are copied: the tree goes before the command runs. */
-static enum status read_json_form(struct request *request, struct form *form, struct str *task,
-                                  struct error *err)
+static enum status read_json_form(struct request *request, struct form *form, struct error *err)
 {
     struct json_reader reader;
     struct json_doc doc;
-    struct str *const texts[] = {task, &form->name, &form->entry, &form->progress};
-    enum status status = request_parse_json(request, &doc, err);
+    struct str *const texts[] = {&form->task_id, &form->name, &form->entry, &form->progress};
+    enum status status = request_read_json(request, &doc, &reader, err);
 
     if (status != ST_OK)
         return status;
-    json_reader_init(&reader, doc.root, "", err);
-    (void)json_read_text(&reader, "task", true, 128, task);
+    form->has_task = json_read_text(&reader, "task", true, 128, &form->task_id);
     form->has_name = json_read_text(&reader, "name", false, ENTRY_NAME_BYTES_MAX, &form->name);
     form->has_entry =
         json_read_text(&reader, "entry", false, 4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->entry);
     form->has_progress = json_read_text(&reader, "progress", false,
                                         4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->progress);
-    status = json_reader_finish(&reader);
+    (void)json_reader_finish(&reader);
     for (size_t i = 0; i < ARRAY_LEN(texts) && status == ST_OK; i++) {
         texts[i]->data = arena_copy(request->arena, *texts[i]);
         if (texts[i]->data == NULL)
@@ -136,8 +130,7 @@ static enum status read_json_form(struct request *request, struct form *form, st
     return status;
 }
 
-static enum status read_parts_form(const struct request *request, struct form *form,
-                                   struct str *task, struct error *err)
+static void read_parts_form(struct request *request, struct form *form, struct error *err)
 {
     static const char *const known[] = {"task", "entry", "progress", "name"};
     const struct multipart_part *found[ARRAY_LEN(known)] = {NULL};
@@ -149,15 +142,19 @@ static enum status read_parts_form(const struct request *request, struct form *f
         while (k < ARRAY_LEN(known) && !str_eq_cstr(part->name, known[k]))
             k++;
         if (k == ARRAY_LEN(known))
-            return error_set_code(err, ST_INVALID, "unknown_member", part->name.data,
-                                  "send the parts task, entry, progress, name",
-                                  "there is no part \"%.100s\" here", part->name.data);
-        found[k] = part;
+            (void)request_fault(request, "unknown_member", part->name.data,
+                                "send the parts task, entry, progress, name", err,
+                                "there is no part \"%.*s\" here",
+                                (int)str_utf8_cut(part->name, 100), part->name.data);
+        else
+            found[k] = part;
     }
-    if (found[0] == NULL)
-        return error_set_code(err, ST_INVALID, "missing_member", "task", NULL,
-                              "the part \"task\" is missing");
-    *task = str_trim(found[0]->data);
+    form->has_task = found[0] != NULL;
+    if (form->has_task)
+        form->task_id = str_trim(found[0]->data);
+    else
+        (void)request_fault(request, "missing_member", "task", NULL, err,
+                            "the part \"task\" is missing");
     form->has_entry = found[1] != NULL;
     form->has_progress = found[2] != NULL;
     if (form->has_entry)
@@ -171,7 +168,30 @@ static enum status read_parts_form(const struct request *request, struct form *f
         form->has_name = true;
         form->name = stem_of(found[1]->file_name);
     }
-    return ST_OK;
+    (void)query_finish(&request->query, err);
+}
+
+/* What holds for both kinds of bodies; only the way in which they name a member differs. */
+static void check_form(struct request *request, bool named, struct form *form, struct error *err)
+{
+    const bool parts = request->media == MEDIA_MULTIPART;
+    struct error fault = {0};
+
+    form->task = form->has_task ? task_find(request->app->tasks, form->task_id) : NULL;
+    if (form->has_task && form->task == NULL)
+        (void)request_fault(request, "unknown_task", parts ? "task" : "/task",
+                            "GET /v1/tasks lists them", err, "there is no task \"%.*s\"",
+                            (int)str_utf8_cut(form->task_id, 64), form->task_id.data);
+    if (named && !form->has_name)
+        (void)request_fault(request, "missing_member", parts ? "name" : "/name",
+                            parts ? "give the entry's part a file name, or send a name" : NULL, err,
+                            "the entry has no name");
+    else if (named && accept_check_name(form->name, &fault) != ST_OK)
+        (void)request_fault(request, fault.code, parts ? "name" : "/name", fault.hint, err, "%s",
+                            fault.detail);
+    if (!named && !form->has_entry && !form->has_progress)
+        (void)request_fault(request, "missing_member", parts ? "entry" : "/entry", NULL, err,
+                            "send an entry, a progress file, or both");
 }
 
 static struct str stem_of(struct str file_name)
@@ -272,14 +292,8 @@ static void begin_submit(struct request *request, struct response *response)
 static enum status prepare(struct request *request, struct work *work, struct error *err)
 {
     struct form *form = &work->form;
-    enum status status = read_form(request, form, err);
+    enum status status = read_form(request, true, form, err);
 
-    if (status == ST_OK && !form->has_name)
-        status = error_set_code(err, ST_INVALID, "missing_member", "name",
-                                "give the entry's part a file name, or send a name",
-                                "the entry has no name");
-    if (status == ST_OK)
-        status = accept_check_name(form->name, err);
     if (status == ST_OK)
         status = judge(request, form, true, &work->result, err);
     if (status != ST_OK || !work->result.acceptable)

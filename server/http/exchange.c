@@ -63,6 +63,7 @@ void *exchange_note_target(void *cls, const char *uri, struct MHD_Connection *mh
     exchange->target = str_from_cstr(copy);
     exchange->raw_target = uri;
     exchange->request.arena = &exchange->arena;
+    exchange->request.faults.arena = &exchange->arena;
     exchange->request.app = listener->options.app;
     exchange->request.connection = exchange->connection;
     exchange->response.request = &exchange->request;
@@ -263,8 +264,11 @@ static enum status admit_route(struct exchange *exchange)
     request->arg_count = match.arg_count;
     for (size_t i = 0; i < match.arg_count; i++)
         if (percent_decode(match.args[i], false, &exchange->arena, &request->args[i],
-                           &exchange->refusal) != ST_OK)
+                           &exchange->refusal) != ST_OK) {
+            if (exchange->refusal.field[0] == '\0')
+                (void)snprintf(exchange->refusal.field, sizeof exchange->refusal.field, "path");
             return exchange->refusal.status;
+        }
     return ST_OK;
 }
 
@@ -293,7 +297,7 @@ static enum status admit_body(struct exchange *exchange)
             (route->media & MEDIA_MULTIPART) != 0 ? " or multipart/form-data" : "",
             (route->media & MEDIA_NDJSON) != 0 ? "application/x-ndjson" : "");
     if (!has_body)
-        return error_set_code(&exchange->refusal, ST_INVALID, "body-missing", NULL, NULL,
+        return error_set_code(&exchange->refusal, ST_INVALID, "body-missing", "body", NULL,
                               "a body is needed");
     if (length.len > 0 && (!str_parse_u64(length, &bytes) || bytes > bytes_max)) {
         exchange->too_large = true;
@@ -338,7 +342,8 @@ static enum status admit_query(struct exchange *exchange)
     return from >= exchange->target.len
                ? ST_OK
                : query_parse(str_slice(exchange->target, from, exchange->target.len),
-                             &exchange->arena, &request->query, &exchange->refusal);
+                             &exchange->arena, &request->faults, &request->query,
+                             &exchange->refusal);
 }
 
 static enum MHD_Result collect(struct exchange *exchange, const char *upload, size_t *bytes)

@@ -1,11 +1,14 @@
 /* server/http/query.c: see query.h. */
 #include "server/http/query.h"
 
+#include <stdarg.h>
+
 #include "common/clock.h"
 
 static struct query_parameter *find_parameter(struct query *query, const char *name);
 static enum status parse_parameter(struct str text, struct arena *arena, struct query *query,
                                    struct error *err);
+static enum status note(const struct query *query, const struct error *fault, struct error *err);
 
 enum status percent_decode(struct str text, bool form, struct arena *arena, struct str *out,
                            struct error *err)
@@ -51,28 +54,33 @@ void percent_append(struct buf *out, struct str text)
     }
 }
 
-enum status query_parse(struct str text, struct arena *arena, struct query *query,
-                        struct error *err)
+enum status query_parse(struct str text, struct arena *arena, struct fault_list *faults,
+                        struct query *query, struct error *err)
 {
+    enum status status = ST_OK;
     bool more = true;
     struct str part;
 
-    *query = (struct query){.text = text};
+    *query = (struct query){.text = text, .faults = faults};
     if (text.len == 0)
         return ST_OK;
     query->items = ARENA_NEW_ARRAY(arena, QUERY_PARAMETERS_MAX, struct query_parameter);
     if (query->items == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the query");
     while (str_split_next(&text, &more, '&', &part)) {
-        enum status status;
+        struct error fault = {0};
 
         if (part.len == 0)
             continue;
-        status = parse_parameter(part, arena, query, err);
-        if (status != ST_OK)
-            return status;
+        if (query->count == QUERY_PARAMETERS_MAX) {
+            (void)error_set_code(&fault, ST_INVALID, "bad_query", NULL, NULL,
+                                 "there are more than %d parameters", QUERY_PARAMETERS_MAX);
+            return note(query, &fault, err);
+        }
+        if (parse_parameter(part, arena, query, &fault) != ST_OK)
+            status = note(query, &fault, err);
     }
-    return ST_OK;
+    return status;
 }
 
 bool query_read_text(struct query *query, const char *name, struct str *out)
@@ -86,6 +94,36 @@ bool query_read_text(struct query *query, const char *name, struct str *out)
     return true;
 }
 
+enum status query_read_phrase(struct query *query, const char *name, size_t bytes_max,
+                              struct str *out, struct error *err)
+{
+    struct str text;
+
+    if (!query_read_text(query, name, &text))
+        return ST_OK;
+    if (text.len == 0 || text.len > bytes_max)
+        return query_fault(query, name, NULL, err, "%s has 1 to %zu bytes", name, bytes_max);
+    *out = text;
+    return ST_OK;
+}
+
+enum status query_read_word(struct query *query, const char *name, const char *const *words,
+                            const char **out, struct error *err)
+{
+    char hint[sizeof err->hint];
+    struct str text;
+
+    if (!query_read_text(query, name, &text))
+        return ST_OK;
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (str_eq_cstr(text, words[i])) {
+            *out = words[i];
+            return ST_OK;
+        }
+    fault_join_words(words, hint, sizeof hint);
+    return query_fault(query, name, hint, err, "%s is none of the words that are known here", name);
+}
+
 enum status query_read_i64(struct query *query, const char *name, int64_t min, int64_t max,
                            int64_t *out, struct error *err)
 {
@@ -94,10 +132,14 @@ enum status query_read_i64(struct query *query, const char *name, int64_t min, i
 
     if (!query_read_text(query, name, &text))
         return ST_OK;
-    if (!str_parse_i64(text, &value) || value < min || value > max)
-        return error_set_code(err, ST_INVALID, "out_of_range", name, NULL,
-                              "%s must be a whole number between %lld and %lld", name,
-                              (long long)min, (long long)max);
+    if (!str_parse_i64(text, &value) || value < min || value > max) {
+        struct error fault = {0};
+
+        (void)error_set_code(&fault, ST_INVALID, "out_of_range", name, NULL,
+                             "%s must be a whole number between %lld and %lld", name,
+                             (long long)min, (long long)max);
+        return note(query, &fault, err);
+    }
     *out = value;
     return ST_OK;
 }
@@ -105,28 +147,49 @@ enum status query_read_i64(struct query *query, const char *name, int64_t min, i
 enum status query_read_date(struct query *query, const char *name, bool *has, int64_t *days,
                             struct error *err)
 {
-    struct error fault = {0};
+    struct error reason = {0}, fault = {0};
     struct str text;
     bool padded;
 
     *has = query_read_text(query, name, &text);
     if (!*has)
         return ST_OK;
-    if (clock_parse_date(text, days, &padded, &fault) != ST_OK)
-        return error_set_code(err, ST_INVALID, "bad_date", name, "write it as yyyy-mm-dd",
-                              "%s is not a date: %s", name, fault.detail);
-    return ST_OK;
+    if (clock_parse_date(text, days, &padded, &reason) == ST_OK)
+        return ST_OK;
+    (void)error_set_code(&fault, ST_INVALID, "bad_date", name, "write it as yyyy-mm-dd",
+                         "%s is not a date: %s", name, reason.detail);
+    return note(query, &fault, err);
+}
+
+enum status query_fault(const struct query *query, const char *name, const char *hint,
+                        struct error *err, const char *format, ...)
+{
+    struct error fault = {0};
+    va_list args;
+
+    va_start(args, format);
+    (void)error_set_code_v(&fault, ST_INVALID, "bad_parameter", name, hint, format, args);
+    va_end(args);
+    return note(query, &fault, err);
 }
 
 enum status query_finish(const struct query *query, struct error *err)
 {
-    for (size_t i = 0; i < query->count; i++)
-        if (!query->items[i].taken)
-            return error_set_code(err, ST_INVALID, "unknown_parameter", query->items[i].name.data,
-                                  "leave it out, or mend its spelling",
-                                  "there is no parameter \"%.100s\" here",
-                                  query->items[i].name.data);
-    return ST_OK;
+    enum status status = ST_OK;
+
+    for (size_t i = 0; i < query->count; i++) {
+        const struct str name = query->items[i].name;
+        struct error fault = {0};
+
+        if (query->items[i].taken)
+            continue;
+        (void)error_set_code(&fault, ST_INVALID, "unknown_parameter", name.data,
+                             "leave it out, or mend its spelling",
+                             "there is no parameter \"%.*s\" here", (int)str_utf8_cut(name, 100),
+                             name.data);
+        status = note(query, &fault, err);
+    }
+    return err != NULL && err->status != ST_OK ? err->status : status;
 }
 
 static struct query_parameter *find_parameter(struct query *query, const char *name)
@@ -145,9 +208,6 @@ static enum status parse_parameter(struct str text, struct arena *arena, struct 
     struct str value;
     enum status status;
 
-    if (query->count == QUERY_PARAMETERS_MAX)
-        return error_set_code(err, ST_INVALID, "bad_query", NULL, NULL,
-                              "there are more than %d parameters", QUERY_PARAMETERS_MAX);
     (void)str_find_char(text, '=', &equals);
     value = equals < text.len ? str_slice(text, equals + 1, text.len) : STR("");
     status = percent_decode(str_slice(text, 0, equals), true, arena, &parameter->name, err);
@@ -165,4 +225,9 @@ static enum status parse_parameter(struct str text, struct arena *arena, struct 
                               "the parameter \"%.100s\" is there twice", parameter->name.data);
     query->count++;
     return ST_OK;
+}
+
+static enum status note(const struct query *query, const struct error *fault, struct error *err)
+{
+    return fault_list_add(query->faults, fault, err);
 }

@@ -24,16 +24,28 @@ enum status request_arg_id(const struct request *request, size_t index, int64_t 
     return ST_OK;
 }
 
-enum status request_parse_json(struct request *request, struct json_doc *doc, struct error *err)
+enum status request_read_json(struct request *request, struct json_doc *doc,
+                              struct json_reader *reader, struct error *err)
 {
     const enum status status = json_doc_parse(request->body, request->arena, doc, err);
 
-    if (status == ST_OK && !json_is_object(doc->root)) {
-        json_doc_fini(doc);
-        return error_set_code(err, ST_INVALID, "wrong_type", "", NULL,
-                              "the body must be a JSON object");
-    }
-    return status;
+    if (status != ST_OK)
+        return status;
+    json_reader_init_doc(reader, doc, &request->faults, err);
+    (void)query_finish(&request->query, err);
+    return ST_OK;
+}
+
+enum status request_fault(struct request *request, const char *code, const char *field,
+                          const char *hint, struct error *err, const char *format, ...)
+{
+    struct error fault = {0};
+    va_list args;
+
+    va_start(args, format);
+    (void)error_set_code_v(&fault, ST_INVALID, code, field, hint, format, args);
+    va_end(args);
+    return fault_list_add(&request->faults, &fault, err);
 }
 
 bool request_prefers(const struct request *request, const char *media)

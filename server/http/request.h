@@ -47,7 +47,8 @@ struct request {
     struct str args[REQUEST_ARGS_MAX]; /* what stood in the route's {..}, decoded; NUL-terminated */
     size_t arg_count;
     struct query query;
-    bool has_caller; /* a token was checked; always so on routes that name roles */
+    struct fault_list faults; /* of query and body: response_send_error() lists them all */
+    bool has_caller;          /* a token was checked; always so on routes that name roles */
     struct principal caller;
     enum media media;
     struct str body;
@@ -66,8 +67,16 @@ struct str request_header(const struct request *request, const char *name);
 enum status request_arg_id(const struct request *request, size_t index, int64_t *id,
                            struct error *err);
 
-/* The body as a JSON object. ST_INVALID with code and line; answered with 400. */
-enum status request_parse_json(struct request *request, struct json_doc *doc, struct error *err);
+/* The body as JSON, and a reader over it that notes every fault among the request's; parameters that nobody has
+ * taken are noted, too. Not ST_OK: it is no JSON, `doc` is not there; answered with 400. Whatever else is wrong,
+ * even that it is no object, json_reader_finish() tells. */
+enum status request_read_json(struct request *request, struct json_doc *doc,
+                              struct json_reader *reader, struct error *err);
+
+/* A fault that the caller found in a body's part, a header or a parameter: noted with the others. ST_INVALID. */
+enum status request_fault(struct request *request, const char *code, const char *field,
+                          const char *hint, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 
 /* Whether Accept names `media` ("text/csv") before JSON or a wildcard: the order counts, weights do not. */
 bool request_prefers(const struct request *request, const char *media);

@@ -13,6 +13,9 @@
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 static void begin(struct response *response, int status);
+static void list_faults(struct request *request, const struct error *err, const char *code,
+                        struct problem *problem, struct problem_item *items);
+static struct problem_item item_of(const struct error *fault, const char *code);
 static void append_item(struct buf *out, const struct problem_item *item);
 static void append_member(struct buf *out, const char *name, const char *text, bool *comma);
 static void append_number(struct buf *out, const char *name, int64_t value, bool *comma);
@@ -191,15 +194,7 @@ void response_send_error(struct response *response, const struct error *err)
     const int status = response_status_code(err);
     const char *code =
         err->code[0] != '\0' || codes[err->status] == NULL ? err->code : codes[err->status];
-    const struct problem_item item = {
-        .line = err->line,
-        .pointer = err->field[0] == '/' ? err->field : NULL,
-        .field = err->field[0] == '/' ? NULL : err->field,
-        .code = code,
-        .severity = "error",
-        .detail = err->detail,
-        .hint = err->hint,
-    };
+    struct problem_item items[FAULTS_MAX + 1];
     struct problem problem = {.status = status, .code = code, .detail = err->detail};
 
     if (status >= 500) {
@@ -209,8 +204,7 @@ void response_send_error(struct response *response, const struct error *err)
             problem.detail = "something broke on our side; the request id names it in our log";
         }
     } else if (err->field[0] != '\0' || err->line > 0 || status == 422) {
-        problem.items = &item;
-        problem.item_count = 1;
+        list_faults(response->request, err, code, &problem, items);
     }
     response_send_problem(response, &problem);
 }
@@ -282,6 +276,46 @@ static void begin(struct response *response, int status)
     response->embedded = NULL;
     response->content_type = NULL;
     response->status = status;
+}
+
+/* The error first, then the other faults that were noted. items has FAULTS_MAX + 1. */
+static void list_faults(struct request *request, const struct error *err, const char *code,
+                        struct problem *problem, struct problem_item *items)
+{
+    const struct fault_list *faults = &request->faults;
+    size_t more = faults->left_out;
+
+    items[problem->item_count++] = item_of(err, code);
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct error *fault = &faults->items[i];
+
+        if (fault->line != err->line || strcmp(fault->field, err->field) != 0 ||
+            strcmp(fault->code, err->code) != 0 || strcmp(fault->detail, err->detail) != 0)
+            items[problem->item_count++] = item_of(fault, fault->code);
+    }
+    problem->items = items;
+    more += problem->item_count - 1;
+    if (more > 0) {
+        const char *detail = arena_printf(request->arena, "%s; and %zu more", err->detail, more);
+
+        if (detail != NULL)
+            problem->detail = detail;
+    }
+}
+
+static struct problem_item item_of(const struct error *fault, const char *code)
+{
+    const bool is_pointer = fault->field[0] == '/';
+
+    return (struct problem_item){
+        .line = fault->line,
+        .pointer = is_pointer ? fault->field : NULL,
+        .field = is_pointer ? NULL : fault->field,
+        .code = code,
+        .severity = "error",
+        .detail = fault->detail,
+        .hint = fault->hint,
+    };
 }
 
 static void append_item(struct buf *out, const struct problem_item *item)

@@ -90,7 +90,8 @@ struct problem {
 };
 /* application/problem+json; to browsers a page, through the server's error page hook. */
 void response_send_problem(struct response *response, const struct problem *problem);
-/* The one place where a status becomes an HTTP code. Of ST_INTERNAL and the like the client learns nothing but
+/* The one place where a status becomes an HTTP code, and where the request's faults become errors[]: err decides the
+ * code, and stands among them. Of ST_INTERNAL and the like the client learns nothing but
  * the request id; the log has the rest. */
 void response_send_error(struct response *response, const struct error *err);
 int response_status_code(const struct error *err);

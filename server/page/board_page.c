@@ -69,36 +69,35 @@ static void fill_pages(struct arena *arena, const struct task *task,
                        const struct board_query *query, size_t page_count, size_t current,
                        struct board_view *view);
 
-static enum status read_choice(struct query *query, const char *name, const char *const *choices,
-                               size_t count, size_t *index, struct error *err)
+/* Empty fields of the form are none. */
+static void read_choice(struct query *query, const char *name, const char *const *choices,
+                        size_t count, size_t *index, struct error *err)
 {
     struct str text;
 
     if (!query_read_text(query, name, &text) || text.len == 0)
-        return ST_OK;
+        return;
     for (size_t i = 0; i < count; i++)
         if (str_eq_cstr(text, choices[i])) {
             *index = i;
-            return ST_OK;
+            return;
         }
-    return error_set_code(err, ST_INVALID, "unknown_value", name, NULL, "'%.*s' is not known here",
-                          (int)str_utf8_cut(text, 64), text.data);
+    (void)query_fault(query, name, NULL, err, "'%.*s' is not known here",
+                      (int)str_utf8_cut(text, 64), text.data);
 }
 
-/* A date; an empty field of the form is none. */
-static enum status read_date(struct query *query, const char *name, struct str *text, bool *has,
-                             int64_t *days, struct error *err)
+static void read_date(struct query *query, const char *name, struct str *text, bool *has,
+                      int64_t *days, struct error *err)
 {
+    struct error reason = {0};
     bool padded;
 
     if (!query_read_text(query, name, text) || text->len == 0)
-        return ST_OK;
-    if (clock_parse_date(*text, days, &padded, err) != ST_OK) {
-        snprintf(err->field, sizeof err->field, "%s", name);
-        return ST_INVALID;
-    }
-    *has = true;
-    return ST_OK;
+        return;
+    *has = clock_parse_date(*text, days, &padded, &reason) == ST_OK;
+    if (!*has)
+        (void)query_fault(query, name, "write it as yyyy-mm-dd", err, "%s is not a date: %s", name,
+                          reason.detail);
 }
 
 enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
@@ -114,17 +113,15 @@ enum status board_query_read(struct query *query, const struct task *task, struc
     *out = (struct board_query){.by = task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY};
     if (query_read_text(query, "by", &by) && by.len > 0 &&
         (!board_by_parse(by, &out->by) || !board_by_fits(out->by, task)))
-        return error_set_code(err, ST_INVALID, "unknown_value", "by", NULL,
-                              "%s has no board by '%.*s'", task->title, (int)str_utf8_cut(by, 64),
-                              by.data);
-    if (read_choice(query, "sort", names, SORT_COUNT, &sort, err) != ST_OK ||
-        read_choice(query, "dir", directions, ARRAY_LEN(directions), &direction, err) != ST_OK ||
-        read_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err) != ST_OK ||
-        read_date(query, "from", &out->from, &out->has_from, &out->from_days, err) != ST_OK ||
-        read_date(query, "to", &out->to, &out->has_to, &out->to_days, err) != ST_OK ||
-        query_read_i64(query, "page", 1, BOARD_ENTRIES_MAX, &out->page, err) != ST_OK ||
-        query_read_i64(query, "hl", 1, INT64_MAX, &out->highlight, err) != ST_OK)
-        return err->status;
+        (void)query_fault(query, "by", NULL, err, "%s has no board by '%.*s'", task->title,
+                          (int)str_utf8_cut(by, 64), by.data);
+    read_choice(query, "sort", names, SORT_COUNT, &sort, err);
+    read_choice(query, "dir", directions, ARRAY_LEN(directions), &direction, err);
+    read_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err);
+    read_date(query, "from", &out->from, &out->has_from, &out->from_days, err);
+    read_date(query, "to", &out->to, &out->has_to, &out->to_days, err);
+    (void)query_read_i64(query, "page", 1, BOARD_ENTRIES_MAX, &out->page, err);
+    (void)query_read_i64(query, "hl", 1, INT64_MAX, &out->highlight, err);
     out->sort = (enum board_sort)sort;
     out->descending = direction == 1;
     if (tier < ARRAY_LEN(tiers))
@@ -133,7 +130,7 @@ enum status board_query_read(struct query *query, const struct task *task, struc
     (void)query_read_text(query, "framework", &out->framework);
     out->hardware = str_trim(out->hardware);
     out->framework = str_trim(out->framework);
-    return ST_OK;
+    return err->status; /* a page does not mind parameters of others: campaign tags and the like */
 }
 
 /* ---- addresses ---- */

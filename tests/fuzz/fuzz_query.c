@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     bool has;
 
     arena_init(&arena, 4 << 20);
-    if (query_parse(text, &arena, &query, &err) == ST_OK) {
+    if (query_parse(text, &arena, NULL, &query, &err) == ST_OK) {
         for (size_t i = 0; i < query.count; i++)
             check_parameter(&query.items[i], &arena);
         (void)query_read_i64(&query, "limit", 1, 1000, &number, NULL);

@@ -99,7 +99,7 @@ static void render_board(const char *parameters)
     struct board board;
     struct error err = {0};
 
-    assert_int_equal(query_parse(str_from_cstr(parameters), &arena, &parsed, &err), ST_OK);
+    assert_int_equal(query_parse(str_from_cstr(parameters), &arena, NULL, &parsed, &err), ST_OK);
     assert_int_equal(board_query_read(&parsed, task, &query, &err), ST_OK);
     assert_int_equal(board_rank(task, &(struct board_rule){.by = query.by}, entries,
                                 make_entries(entries), &arena, &board, &err),
@@ -226,8 +226,8 @@ static void wrong_parameters_are_named(void **state)
         struct query parsed;
         struct error err = {0};
 
-        assert_int_equal(query_parse(str_from_cstr(cases[i].parameters), &arena, &parsed, &err),
-                         ST_OK);
+        assert_int_equal(
+            query_parse(str_from_cstr(cases[i].parameters), &arena, NULL, &parsed, &err), ST_OK);
         assert_int_equal(board_query_read(&parsed, task, &query, &err), ST_INVALID);
         assert_string_equal(err.field, cases[i].field);
     }
@@ -244,7 +244,7 @@ static void an_address_holds_the_whole_state_of_a_board(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(query_parse(str_from_cstr(parameters), &arena, &parsed, &err), ST_OK);
+    assert_int_equal(query_parse(str_from_cstr(parameters), &arena, NULL, &parsed, &err), ST_OK);
     assert_int_equal(board_query_read(&parsed, task, &query, &err), ST_OK);
     assert_string_equal(board_query_address(&arena, task, &query).data,
                         arena_printf(&arena, "/tasks/cifar10-train?%s", parameters));

@@ -74,7 +74,8 @@ static void query_hands_out_parameters_once_named(void **state)
     bool has;
 
     (void)state;
-    assert_int_equal(query_parse(STR("a=1&b=x%20y&&c&d=2026-12-01"), &arena, &query, &err), ST_OK);
+    assert_int_equal(query_parse(STR("a=1&b=x%20y&&c&d=2026-12-01"), &arena, NULL, &query, &err),
+                     ST_OK);
     assert_int_equal(query.count, 4);
     assert_int_equal(query_read_i64(&query, "a", 0, 9, &number, &err), ST_OK);
     assert_int_equal(number, 1);
@@ -103,16 +104,16 @@ static void query_refuses_what_is_none(void **state)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct error err = {0};
 
-        if (query_parse(str_from_cstr(texts[i]), &arena, &query, &err) != ST_INVALID)
+        if (query_parse(str_from_cstr(texts[i]), &arena, NULL, &query, &err) != ST_INVALID)
             fail_msg("%s", texts[i]);
     }
     buf_init(&many, 4096);
     for (int i = 0; i < QUERY_PARAMETERS_MAX + 1; i++) {
         if (i == QUERY_PARAMETERS_MAX)
-            assert_int_equal(query_parse(buf_str(&many), &arena, &query, NULL), ST_OK);
+            assert_int_equal(query_parse(buf_str(&many), &arena, NULL, &query, NULL), ST_OK);
         buf_appendf(&many, "p%d=1&", i);
     }
-    assert_int_equal(query_parse(buf_str(&many), &arena, &query, NULL), ST_INVALID);
+    assert_int_equal(query_parse(buf_str(&many), &arena, NULL, &query, NULL), ST_INVALID);
     buf_fini(&many);
 }
 
@@ -128,12 +129,48 @@ static void query_bounds_numbers_and_dates(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct error err = {0};
 
-        assert_int_equal(query_parse(str_from_cstr(bad[i]), &arena, &query, &err), ST_OK);
+        assert_int_equal(query_parse(str_from_cstr(bad[i]), &arena, NULL, &query, &err), ST_OK);
         assert_int_equal(query_read_i64(&query, "n", 0, 9, &number, &err), ST_INVALID);
         assert_string_equal(err.field, "n");
     }
-    assert_int_equal(query_parse(STR("d=2026-02-30"), &arena, &query, NULL), ST_OK);
+    assert_int_equal(query_parse(STR("d=2026-02-30"), &arena, NULL, &query, NULL), ST_OK);
     assert_int_equal(query_read_date(&query, "d", &has, &number, NULL), ST_INVALID);
+}
+
+/* One pass finds all; err keeps the first, the list has them in order. */
+static void query_notes_every_fault(void **state)
+{
+    static const char *const words[] = {"red", "green", NULL};
+    static const char *const fields[] = {"n", "word", "phrase", "d", "other"};
+    struct fault_list faults = {.arena = &arena};
+    const char *word = "none";
+    struct error err = {0};
+    struct str phrase = {0};
+    struct query query;
+    int64_t number = 7;
+    bool has;
+
+    (void)state;
+    assert_int_equal(query_parse(STR("n=10&word=blue&phrase=&d=x&other=1&good=green&text=ab"),
+                                 &arena, &faults, &query, &err),
+                     ST_OK);
+    assert_int_equal(query_read_i64(&query, "n", 0, 9, &number, &err), ST_INVALID);
+    assert_int_equal(query_read_word(&query, "word", words, &word, &err), ST_INVALID);
+    assert_string_equal(word, "none");
+    assert_int_equal(query_read_word(&query, "good", words, &word, &err), ST_OK);
+    assert_ptr_equal(word, words[1]);
+    assert_int_equal(query_read_word(&query, "absent", words, &word, &err), ST_OK);
+    assert_int_equal(query_read_phrase(&query, "phrase", 2, &phrase, &err), ST_INVALID);
+    assert_int_equal(query_read_phrase(&query, "text", 2, &phrase, &err), ST_OK);
+    assert_int_equal(phrase.len, 2);
+    assert_int_equal(query_read_date(&query, "d", &has, &number, &err), ST_INVALID);
+    assert_int_equal(query_finish(&query, &err), ST_INVALID);
+    assert_string_equal(err.field, "n");
+    assert_int_equal(faults.count, ARRAY_LEN(fields));
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        assert_string_equal(faults.items[i].field, fields[i]);
+    assert_string_equal(faults.items[1].hint, "red or green");
+    assert_string_equal(faults.items[4].code, "unknown_parameter");
 }
 
 int main(void)
@@ -143,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(query_hands_out_parameters_once_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(query_refuses_what_is_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(query_bounds_numbers_and_dates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(query_notes_every_fault, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
