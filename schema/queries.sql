@@ -198,9 +198,9 @@ INSERT INTO entry (task, task_version, name, source, submission_id, token_id, st
                    created_ms, run_count, tta_ns, tta_hours_text, epoch_text, epoch_count_text,
                    accuracy_text, cost_per_hour_text, cost_pico, latency_ns, latency_ms_text,
                    inference_cost_pico, inference_cost_text, device_kind, device_model, devices, nodes,
-                   cloud, misc_json, extra_json, lineage_id, supersedes_id)
+                   cloud, misc_json, extra_json, instance, region, lineage_id, supersedes_id)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
+        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41);
 
 -- name: set_entry_run write
 UPDATE entry SET run_id = ?2 WHERE id = ?1;
@@ -209,7 +209,8 @@ UPDATE entry SET run_id = ?2 WHERE id = ?1;
 UPDATE entry
 SET hardware = agent.hardware, framework = agent.framework, device_kind = agent.device_kind,
     device_model = agent.device_model, devices = agent.devices, nodes = 1, cloud = agent.cloud,
-    cost_per_hour_text = agent.cost_per_hour_text
+    cost_per_hour_text = agent.cost_per_hour_text, instance = agent.instance,
+    region = json_extract(agent.capabilities_json, '$.region')
 FROM agent WHERE entry.id = ?1 AND agent.id = ?2;
 
 -- name: score_entry write
@@ -292,6 +293,69 @@ SELECT submission_event.at_ms, submission_event.token_id, token.name, submission
 FROM submission_event LEFT JOIN token ON token.id = submission_event.token_id
 WHERE submission_event.submission_id = ?1 ORDER BY submission_event.id;
 
+-- Prices.
+
+-- name: find_price_catalog write
+SELECT id, valid_from FROM price_catalog WHERE sha256 = ?1;
+
+-- name: insert_price_catalog write
+INSERT INTO price_catalog (source, sha256, provider, valid_from, imported_ms, row_count)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: insert_price write
+INSERT INTO price (catalog_id, line, provider, instance, accelerator, accelerator_key, accelerator_count_text,
+                   chips, vcpus_text, memory_gib_text, region, zone, on_demand_pico, on_demand_text, spot_pico,
+                   spot_text, valid_from, flag)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18);
+
+-- name: list_prices read
+SELECT * FROM price_row
+WHERE (?1 IS NULL OR provider = ?1) AND (?2 IS NULL OR instance = ?2) AND (?3 IS NULL OR accelerator_key = ?3)
+  AND (?4 IS NULL OR region = ?4)
+  AND (?5 IS NULL OR (valid_from <= ?5 AND NOT EXISTS
+       (SELECT 1 FROM price AS later
+        WHERE later.instance = price_row.instance AND later.region = price_row.region
+          AND later.valid_from BETWEEN price_row.valid_from AND ?5 AND later.provider = price_row.provider
+          AND ifnull(later.zone, '') = ifnull(price_row.zone, '')
+          AND (later.instance <> '' OR (later.accelerator_key = price_row.accelerator_key
+               AND later.accelerator_count_text = price_row.accelerator_count_text))
+          AND (later.valid_from, later.catalog_id) > (price_row.valid_from, price_row.catalog_id))))
+  AND id > ?6
+ORDER BY id LIMIT ?7;
+
+-- name: get_price read
+SELECT * FROM price_row WHERE id = ?1;
+
+-- name: list_price_catalogs read
+SELECT id, source, provider, valid_from, imported_ms, row_count, sha256 FROM price_catalog ORDER BY id;
+
+-- What price_plan() asks for: the machine, what is added to it, or both.
+-- name: list_price_offers both
+SELECT id, catalog_id, provider, instance, accelerator_key, accelerator_count_text, region, zone, valid_from,
+       on_demand_pico, spot_pico
+FROM price WHERE instance = ?1 AND ?1 <> '' AND valid_from <= ?4
+UNION ALL
+SELECT id, catalog_id, provider, instance, accelerator_key, accelerator_count_text, region, zone, valid_from,
+       on_demand_pico, spot_pico
+FROM price
+WHERE instance = '' AND accelerator_key = ?2 AND accelerator_count_text = ?3 AND valid_from <= ?4;
+
+-- name: get_rented write
+SELECT entry.instance, entry.region, entry.nodes, agent.cost_per_hour_text, run.started_ms,
+       agent.cloud, agent.device_kind, agent.device_model, agent.devices,
+       json_extract(agent.capabilities_json, '$.spot')
+FROM entry JOIN agent ON agent.id = ?2 LEFT JOIN run ON run.id = ?3
+WHERE entry.id = ?1;
+
+-- name: price_entry write
+UPDATE entry
+SET price_id = ?2, accelerator_price_id = ?3, list_price_pico = ?4, cost_per_hour_text = ?5, cloud = ifnull(cloud, ?6),
+    cost_reason = ?7
+WHERE id = ?1;
+
+-- name: insert_price_flag write
+INSERT INTO flag (entry_id, code, detail, at_ms) VALUES (?1, ?2, ?3, ?4);
+
 -- Runs.
 
 -- name: list_runs read
@@ -335,8 +399,8 @@ UPDATE run SET state = ?2, reason = ?3, ended_ms = ?4 WHERE id = ?1;
 
 -- name: list_entry_results write
 SELECT run.id, run.state, run.tta_ns, run.wall_ns, run.tta_epoch_text, run.tta_value_text, run.tta_views,
-       attempt.agent_id, agent.cost_per_hour_text
-FROM run LEFT JOIN attempt ON attempt.id = run.attempt_id LEFT JOIN agent ON agent.id = attempt.agent_id
+       attempt.agent_id
+FROM run LEFT JOIN attempt ON attempt.id = run.attempt_id
 WHERE run.entry_id = ?1 ORDER BY run.ordinal;
 
 -- Jobs.

@@ -19,6 +19,7 @@ static const struct command_row commands[] = {
     {"check", command_check, "judge files as a submission would be judged"},
     {"board", command_board, "print the board of a task"},
     {"token", command_token, "create, list and revoke tokens"},
+    {"prices", command_prices, "take price catalogs in, list what they say"},
     {"migrate", command_migrate, "bring a database up to this version"},
 };
 

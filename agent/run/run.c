@@ -31,8 +31,8 @@
 #define RELEASE_PAUSE_MIN 3 /* a job that cannot be done here comes back: wait longer each time */
 
 struct request {
-    const char *server, *token_file, *name, *instance, *cost_per_hour;
-    bool once;
+    const char *server, *token_file, *name, *instance, *region, *cost_per_hour;
+    bool once, spot;
     struct device_choice device;
 };
 
@@ -88,6 +88,9 @@ static enum status append_registration(const struct agent *agent, struct buf *bo
     buf_appendf(body, ",\"cpu_cores\":%" PRId64 ",\"memory_bytes\":%" PRId64, host.cpu_cores,
                 host.memory_bytes);
     append_member(body, "instance", request->instance);
+    append_member(body, "region", request->region);
+    if (request->spot)
+        buf_append_cstr(body, ",\"spot\":true");
     append_member(body, "cost_usd_per_hour", request->cost_per_hour);
     buf_append_cstr(body, "}}");
     return buf_check(body, err);
@@ -384,7 +387,7 @@ int command_run(int argc, char *const *argv)
 {
     struct request request = {0};
     const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-    struct opt opts[DEVICE_OPT_COUNT + 6] = {
+    struct opt opts[DEVICE_OPT_COUNT + 8] = {
         {"server", OPT_TEXT, &request.server, NULL, 0, 0, "URL", "of daybreakd"},
         {"token-file", OPT_TEXT, &request.token_file, NULL, 0, 0, "F",
          "registration token, for the first start"},
@@ -392,9 +395,13 @@ int command_run(int argc, char *const *argv)
         {"once", OPT_FLAG, &request.once, NULL, 0, 0, NULL,
          "end after one job; a code above 0: it came to nothing"},
         {"instance", OPT_TEXT, &request.instance, NULL, 0, 0, "TYPE",
-         "name of this kind of host, such as c7i.large"},
+         "type of this host, such as c7i.large: its price comes from the server's catalogs"},
+        {"region", OPT_TEXT, &request.region, NULL, 0, 0, "R",
+         "where it was rented, such as us-east-1"},
+        {"spot", OPT_FLAG, &request.spot, NULL, 0, 0, NULL,
+         "it is rented at a spot price; boards count the on-demand price"},
         {"cost-per-hour", OPT_TEXT, &request.cost_per_hour, NULL, 0, 0, "USD",
-         "on-demand price of this host"},
+         "on-demand price of this host, where no catalog has it"},
     };
     const struct opt_command command = {AGENT_PROGRAM,
                                         "run",
@@ -409,7 +416,7 @@ int command_run(int argc, char *const *argv)
     bool help = false;
 
     device_choice_init(&request.device);
-    device_choice_fill_opts(&request.device, opts + 6);
+    device_choice_fill_opts(&request.device, opts + 8);
     if (arguments == NULL)
         return status_exit_code(ST_NO_MEMORY);
     if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) != ST_OK) {

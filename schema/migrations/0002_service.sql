@@ -125,7 +125,11 @@ ALTER TABLE entry ADD COLUMN score_rule TEXT NOT NULL DEFAULT 'median'
 ALTER TABLE entry ADD COLUMN energy_uj INTEGER CHECK (energy_uj >= 0); -- microjoules to the target
 ALTER TABLE entry ADD COLUMN instance TEXT;            -- type of the rented machine, as stated
 ALTER TABLE entry ADD COLUMN region TEXT;              -- where it was rented
-ALTER TABLE entry ADD COLUMN price_id INTEGER REFERENCES price (id); -- of the catalog, that its cost was computed with
+-- The list price of that machine at the run's date. A witnessed run's cost comes from it, an uploaded one's is held
+-- against it.
+ALTER TABLE entry ADD COLUMN price_id INTEGER REFERENCES price (id);
+ALTER TABLE entry ADD COLUMN accelerator_price_id INTEGER REFERENCES price (id); -- GCP: of what is added to that host
+ALTER TABLE entry ADD COLUMN list_price_pico INTEGER CHECK (list_price_pico >= 0); -- of the whole cluster by those, USD an hour
 ALTER TABLE entry ADD COLUMN cost_reason TEXT;         -- why it has no place by cost although it has a price
 CREATE INDEX entry_by_lineage ON entry (lineage_id) WHERE lineage_id IS NOT NULL;
 CREATE INDEX entry_superseded ON entry (superseded_by_id) WHERE superseded_by_id IS NOT NULL;
@@ -226,6 +230,7 @@ CREATE TABLE price_catalog (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     source      TEXT NOT NULL,        -- file or address, as the importer was told
     sha256      BLOB NOT NULL UNIQUE CHECK (length(sha256) = 32), -- of the file: twice is once
+    provider    TEXT,                 -- of all its rows; NULL: of several
     valid_from  TEXT NOT NULL,        -- yyyy-mm-dd
     imported_ms INTEGER NOT NULL,
     row_count   INTEGER NOT NULL
@@ -237,20 +242,22 @@ CREATE TABLE price (
     provider          TEXT NOT NULL,     -- aws, azure, gcp, lambda
     instance          TEXT NOT NULL,     -- '': an accelerator that is added to a host (GCP)
     accelerator       TEXT NOT NULL,     -- as the catalog names it; '': none
+    accelerator_key   TEXT NOT NULL,     -- the device under one name in all catalogs (server/price/catalog.h)
     accelerator_count_text TEXT NOT NULL,
+    chips             INTEGER CHECK (chips > 0), -- of a TPU slice, whose name counts chips or cores; NULL: none
     vcpus_text        TEXT,
     memory_gib_text   TEXT,
     region            TEXT NOT NULL,
     zone              TEXT,              -- NULL: unknown
     on_demand_pico    INTEGER CHECK (on_demand_pico >= 0), -- USD an hour; NULL: unknown, never 0
-    on_demand_text    TEXT,
+    on_demand_text    TEXT,              -- as the file has it; 0 is unknown as well
     spot_pico         INTEGER CHECK (spot_pico >= 0),
     spot_text         TEXT,
     valid_from        TEXT NOT NULL,
-    flag              TEXT               -- spot-above-on-demand; NULL: nothing odd
+    flag              TEXT               -- spot-above-on-demand, price-zero; NULL: nothing odd
 ) STRICT;
 CREATE INDEX price_by_instance ON price (instance, region, valid_from);
-CREATE INDEX price_by_accelerator ON price (accelerator, region, valid_from);
+CREATE INDEX price_by_accelerator ON price (accelerator_key, accelerator_count_text) WHERE instance = '';
 
 -- Webhooks: what is to be told to whom, and whether it was.
 CREATE TABLE webhook (
@@ -289,8 +296,39 @@ SELECT id, task, task_version, name, source, submission_id, token_id, run_id, st
        latency_ms_text, inference_cost_text, cost_per_hour_text, epoch_text, epoch_count_text,
        accuracy_text, views, devices, nodes, device_kind, device_model, cloud, misc_json, extra_json,
        ifnull(lineage_id, id) AS lineage_id, supersedes_id, superseded_by_id, score_rule, energy_uj, instance,
-       region, price_id, cost_reason
+       region, price_id, cost_reason, accelerator_price_id, list_price_pico
 FROM entry;
+
+DROP VIEW run_row; -- with the catalog's price, once the entry has one
+CREATE VIEW run_row AS
+SELECT run.id, run.entry_id, run.ordinal, entry.name AS entry_name, entry.task, entry.tier,
+       entry.task_version, run.state, run.reason,
+       iif(run.started_ms IS NULL, NULL, run.seed) AS seed, -- a secret until the clock runs
+       run.started_ms, run.ended_ms, run.tta_ns, run.wall_ns, run.tta_seq, run.tta_epoch_text,
+       job.id AS job_id, attempt.agent_id, attempt.fence, attempt.phase, attempt.plan, job.workload,
+       job.recipe, ifnull(agent.hardware, entry.hardware) AS hardware,
+       iif(agent.id IS NULL OR entry.price_id IS NOT NULL, entry.cost_per_hour_text,
+           agent.cost_per_hour_text) AS cost_per_hour_text,
+       ifnull(attempt.last_seq, 0) AS last_seq,
+       (SELECT count(*) FROM epoch
+        WHERE epoch.run_id = run.id
+          AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0)) AS epoch_count,
+       (SELECT value_text FROM epoch
+        WHERE epoch.run_id = run.id AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0)
+        ORDER BY seq DESC LIMIT 1) AS last_value_text
+FROM run
+JOIN entry ON entry.id = run.entry_id
+LEFT JOIN job ON job.run_id = run.id
+LEFT JOIN attempt ON attempt.id = run.attempt_id
+LEFT JOIN agent ON agent.id = attempt.agent_id;
+
+CREATE VIEW price_row AS
+SELECT price.id, price.catalog_id, price.line, price.provider, price.instance, price.accelerator,
+       price.accelerator_key, price.accelerator_count_text, price.chips, price.vcpus_text,
+       price.memory_gib_text, price.region, price.zone, price.on_demand_pico, price.on_demand_text,
+       price.spot_pico, price.spot_text, price.valid_from, price.flag, price_catalog.source,
+       price_catalog.imported_ms
+FROM price JOIN price_catalog ON price_catalog.id = price.catalog_id;
 
 DROP VIEW submission_row;
 CREATE VIEW submission_row AS
@@ -344,4 +382,10 @@ CREATE TRIGGER price_is_kept BEFORE DELETE ON price BEGIN
 END;
 CREATE TRIGGER price_is_final BEFORE UPDATE ON price BEGIN
     SELECT RAISE(ABORT, 'prices are never changed');
+END;
+CREATE TRIGGER price_catalog_is_kept BEFORE DELETE ON price_catalog BEGIN
+    SELECT RAISE(ABORT, 'catalogs are never deleted');
+END;
+CREATE TRIGGER price_catalog_is_final BEFORE UPDATE ON price_catalog BEGIN
+    SELECT RAISE(ABORT, 'catalogs are never changed');
 END;

@@ -73,6 +73,10 @@ enum status accept_fill_entry(const struct task *task, struct str name,
         entry->devices = facets->devices;
         entry->nodes = facets->nodes;
     }
+    if (facets == NULL) { /* history has facets written by hand in its place */
+        price_claim_read(entry->misc_json, arena, &entry->claim);
+        entry->nodes = optional(entry->claim.nodes > 0, entry->claim.nodes);
+    }
     return train ? fill_epochs(task, record, arena, entry, err) : ST_OK;
 }
 

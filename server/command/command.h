@@ -15,6 +15,7 @@ command_fn command_import_mlperf; /* import_mlperf.c */
 command_fn command_check;         /* check.c */
 command_fn command_board;         /* board.c */
 command_fn command_token;         /* token.c */
+command_fn command_prices;        /* prices.c */
 command_fn command_migrate;       /* migrate.c */
 
 /* --db FILE of every command: DAYBREAK_DB, else var/daybreak.db. */

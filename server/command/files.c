@@ -41,6 +41,30 @@ done:
     return status;
 }
 
+enum status files_read_whole(const char *path, size_t bytes_max, struct buf *bytes,
+                             struct error *err)
+{
+    FILE *in = fopen(path, "rbe");
+    enum status status = ST_OK;
+    char piece[65536];
+    size_t length;
+
+    buf_init(bytes, bytes_max + sizeof piece);
+    if (in == NULL)
+        return io_error(path, "cannot open", errno, err);
+    while (bytes->len <= bytes_max && !bytes->failed &&
+           (length = fread(piece, 1, sizeof piece, in)) > 0)
+        buf_append(bytes, (struct str){piece, length});
+    if (ferror(in))
+        status = io_error(path, "cannot read", errno, err);
+    else if (bytes->len > bytes_max)
+        status = error_set(err, ST_LIMIT, NULL, "%s has more than %zu bytes", path, bytes_max);
+    else if (bytes->failed)
+        status = error_set(err, ST_NO_MEMORY, NULL, "no memory to read %s", path);
+    (void)fclose(in); /* only read from */
+    return status;
+}
+
 enum status files_list(const char *folder, const char *ending, struct arena *arena,
                        const char ***names, size_t *count, struct error *err)
 {

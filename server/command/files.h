@@ -14,6 +14,9 @@
 
 /* The whole file; what is longer than FILES_BYTES_MAX is cut there. ST_NOT_FOUND, ST_IO, ST_NO_MEMORY. */
 enum status files_read(const char *path, struct arena *arena, struct str *bytes, struct error *err);
+/* The same of any size up to bytes_max, into a buffer that is the caller's; ST_LIMIT above it. */
+enum status files_read_whole(const char *path, size_t bytes_max, struct buf *bytes,
+                             struct error *err);
 /* The names in a folder that end so, sorted by bytes, without the ending. ST_NOT_FOUND: no such folder. */
 enum status files_list(const char *folder, const char *ending, struct arena *arena,
                        const char ***names, size_t *count, struct error *err);

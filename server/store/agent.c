@@ -190,6 +190,7 @@ static enum status begin_attempt(struct db *db, struct arena *arena, const struc
 {
     const struct lease *lease = &claim->lease;
     struct query_run run = query_begin(db, STMT_INSERT_ATTEMPT, arena);
+    struct opt_i64 cost; /* none before it has a time */
     int64_t attempt_id;
     enum status status;
 
@@ -208,6 +209,10 @@ static enum status begin_attempt(struct db *db, struct arena *arena, const struc
         status = run_pair(db, STMT_ASSIGN_RUN, lease->run_id, attempt_id, err);
     if (status == ST_OK)
         status = run_pair(db, STMT_DESCRIBE_ENTRY, entry_id, claim->agent_id, err);
+    if (status == ST_OK)
+        status = db_price_rented(
+            db, arena, &(struct db_rented){.entry_id = entry_id, .agent_id = claim->agent_id},
+            &cost, err);
     if (status != ST_OK)
         return status;
     status =

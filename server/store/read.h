@@ -7,6 +7,7 @@
 #include "common/arena.h"
 #include "common/status.h"
 #include "common/str.h"
+#include "server/price/quote.h"
 #include "server/store/records.h"
 #include "server/store/store.h"
 
@@ -88,6 +89,29 @@ enum status store_list_agents(struct store_reader *reader, struct arena *arena, 
                               struct agent_record **rows, size_t *count, struct error *err);
 enum status store_get_agent(struct store_reader *reader, struct arena *arena, int64_t id,
                             int64_t now_ms, struct agent_record *agent, struct error *err);
+
+struct price_filter {
+    struct str provider, instance, accelerator,
+        region; /* len 0: any; accelerator: price_accelerator_key() */
+    const char
+        *at; /* yyyy-mm-dd: those that are valid then, one of each machine and place; NULL: all */
+    int64_t after_id; /* keyset; 0: from the first */
+    int limit;
+};
+/* By id. */
+enum status store_list_prices(struct store_reader *reader, struct arena *arena,
+                              const struct price_filter *filter, struct price_record **rows,
+                              size_t *count, struct error *err);
+enum status store_get_price(struct store_reader *reader, struct arena *arena, int64_t id,
+                            struct price_record *price, struct error *err);
+/* By id. */
+enum status store_list_price_catalogs(struct store_reader *reader, struct arena *arena,
+                                      struct price_catalog_record **rows, size_t *count,
+                                      struct error *err);
+/* What the machine of a question cost an hour at that day, by the catalogs. Nothing found is ST_OK with a reason. */
+enum status store_quote_price(struct store_reader *reader, struct arena *arena,
+                              const struct price_question *question, const char *date,
+                              struct price_quote *quote, struct error *err);
 
 /* Changes with id > after, in order, at most limit. *reset: the table no longer goes back to `after`. */
 enum status store_list_changes(struct store_reader *reader, struct arena *arena, int64_t after,

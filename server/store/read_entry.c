@@ -256,6 +256,8 @@ static void read_entry(struct query_run *run, struct entry_record *entry)
     entry->region = query_text(run);
     entry->price_id = query_opt(run);
     entry->cost_reason = query_text(run);
+    entry->accelerator_price_id = query_opt(run);
+    entry->list_price_pico = query_opt(run);
 }
 
 static enum status list_entries(struct query_run *run, struct entry_record **rows, size_t *count,

@@ -170,6 +170,8 @@ struct entry_record {
     struct opt_i64 price_id; /* of the catalog, that its cost was computed with */
     const char
         *cost_reason; /* why it has no place by cost although it has a price; NULL: it has one */
+    struct opt_i64 accelerator_price_id; /* GCP: of what is added to the host of price_id */
+    struct opt_i64 list_price_pico;      /* of the whole cluster by those, USD an hour */
     /* TTA of those of its runs that reached the target. */
     const int64_t *tta_runs_ns;
     size_t tta_run_count;
@@ -228,6 +230,30 @@ struct agent_record {
     struct opt_i64 job_id, run_id;
     const char *fence;
     unsigned char public_key[ED25519_KEY_BYTES];
+};
+
+/* One list price: server/price/catalog.h has the meaning of its texts. */
+struct price_record {
+    int64_t id, catalog_id, line;
+    const char *provider, *instance, *accelerator, *accelerator_key, *accelerator_count_text;
+    struct opt_i64 chips;
+    const char *vcpus_text, *memory_gib_text; /* NULL: unknown, as the rest */
+    const char *region, *zone;
+    struct opt_i64 on_demand_pico;
+    const char *on_demand_text;
+    struct opt_i64 spot_pico;
+    const char *spot_text;
+    const char *valid_from; /* yyyy-mm-dd */
+    const char *flag;
+    const char *source; /* of its catalog */
+    int64_t imported_ms;
+};
+
+struct price_catalog_record {
+    int64_t id;
+    const char *source, *provider, *valid_from; /* provider NULL: of several */
+    int64_t imported_ms, row_count;
+    char sha256[2 * SHA256_BYTES + 1];
 };
 
 struct change_record {

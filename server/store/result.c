@@ -3,19 +3,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/decimal.h"
 #include "server/rank/score.h"
 #include "server/store/store_internal.h"
 #include "server/store/verbs.h"
-
-__extension__ typedef unsigned __int128 u128;
 
 /* A run of the entry that is scored. */
 struct result {
     int64_t run_id;
     const char *state;
     struct opt_i64 tta_ns, wall_ns, views, agent_id;
-    const char *epoch_text, *value_text, *cost_per_hour_text;
+    const char *epoch_text, *value_text;
 };
 
 static enum status hash_finish(const struct finish *finish, struct arena *arena,
@@ -40,7 +37,6 @@ static enum status end_submission(struct db *db, struct arena *arena, const stru
                                   const struct figures *figures, const char *miss,
                                   struct error *err);
 static const char *miss_reason(const struct result *results, size_t count);
-static bool price_run(int64_t tta_ns, const char *cost_per_hour_text, int64_t *cost_pico);
 
 enum status verb_finish(struct db *db, struct arena *arena, void *args, struct error *err)
 {
@@ -210,7 +206,6 @@ static enum status list_results(struct db *db, struct arena *arena, int64_t entr
         result->value_text = query_text(&run);
         result->views = query_opt(&run);
         result->agent_id = query_opt(&run);
-        result->cost_per_hour_text = query_text(&run);
     }
     return query_end(&run, err);
 }
@@ -263,12 +258,17 @@ static enum status score_entry(struct db *db, struct arena *arena, const struct 
         query_bind_i64(&run, end->entry_id);
         query_bind_opt(&run, scored->agent_id);
         status = query_done(&run, err);
+        if (status == ST_OK)
+            status = db_price_rented(db, arena,
+                                     &(struct db_rented){.entry_id = end->entry_id,
+                                                         .agent_id = scored->agent_id.value,
+                                                         .run_id = {true, scored->run_id},
+                                                         .has_tta = true,
+                                                         .tta_ns = tta_ns},
+                                     &figures.cost_pico, err);
         if (status != ST_OK)
             return status;
     }
-    if (scored != NULL && scored->cost_per_hour_text != NULL)
-        figures.cost_pico.has =
-            price_run(tta_ns, scored->cost_per_hour_text, &figures.cost_pico.value);
     run = query_begin(db, STMT_SCORE_ENTRY, NULL);
     query_bind_i64(&run, end->entry_id);
     query_bind_i64(&run, scored == NULL ? results[0].run_id : scored->run_id);
@@ -321,32 +321,4 @@ static const char *miss_reason(const struct result *results, size_t count)
     if (strcmp(results[0].state, "missed") == 0)
         return "the target was not reached";
     return strcmp(results[0].state, "cancelled") == 0 ? "its run was cancelled" : "its run failed";
-}
-
-/* tta [ns] x price [USD/h] in pico-dollars, rounded once, half to even: with price = d 10^-p it is
- * tta d 10^12 / (3600 10^9 10^p) = 10 tta d / (36 10^p). False: it does not fit. */
-static bool price_run(int64_t tta_ns, const char *cost_per_hour_text, int64_t *cost_pico)
-{
-    struct decimal price;
-    u128 above, below = 36, quotient, rest;
-
-    if (decimal_parse(str_from_cstr(cost_per_hour_text), false, &price, NULL, NULL) != ST_OK ||
-        price.negative || price.exponent < -19)
-        return false;
-    above = (u128)tta_ns * price.digits;
-    if (__builtin_mul_overflow(above, (u128)10, &above))
-        return false;
-    for (int i = 0; i < price.exponent; i++)
-        if (__builtin_mul_overflow(above, (u128)10, &above))
-            return false;
-    for (int i = 0; i > price.exponent; i--)
-        below *= 10; /* 36e19 at most */
-    quotient = above / below;
-    rest = above % below;
-    if (rest * 2 > below || (rest * 2 == below && quotient % 2 == 1))
-        quotient++;
-    if (quotient > INT64_MAX)
-        return false;
-    *cost_pico = (int64_t)quotient;
-    return true;
 }

@@ -14,6 +14,7 @@
 #include "common/str.h"
 #include "common/task.h"
 #include "queries.h"
+#include "server/price/quote.h"
 #include "server/store/records.h"
 #include "server/store/writer.h"
 
@@ -183,6 +184,26 @@ enum status db_end_standing(struct db *db, int64_t entry_id, struct error *err);
 enum status db_insert_token(struct db *db, struct arena *arena, enum role role, struct str name,
                             struct opt_i64 expires_ms, int64_t *id, const char **text,
                             struct error *err);
+
+/* What a rented machine cost (price.c). Nothing found: ST_OK with quote->reason. */
+enum status db_quote_price(struct db *db, struct arena *arena,
+                           const struct price_question *question, const char *date,
+                           struct price_quote *quote, struct error *err);
+/* The price of an entry that an agent trained, after describe_entry: of the catalog where the agent states an instance
+ * type that a catalog has, else as the agent states it. With has_tta its cost as well, and a flag where the two
+ * differ. */
+struct db_rented {
+    int64_t entry_id, agent_id;
+    struct opt_i64 run_id; /* whose date counts; none, or not begun: today */
+    bool has_tta;
+    int64_t tta_ns;
+};
+enum status db_price_rented(struct db *db, struct arena *arena, const struct db_rented *request,
+                            struct opt_i64 *cost_pico, struct error *err);
+/* Holds what an uploaded entry states against the catalog. */
+struct new_entry;
+enum status db_price_claim(struct db *db, struct arena *arena, const struct new_entry *entry,
+                           int64_t entry_id, struct error *err);
 
 /* The attempt that a verb of an agent names (attempt.c). */
 struct attempt {

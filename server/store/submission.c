@@ -56,7 +56,8 @@ static enum status insert_all(struct db *db, struct arena *arena, struct intake_
 static enum status insert_submission(struct db *db, struct intake_row *row, struct error *err);
 static enum status insert_audit(struct db *db, struct arena *arena, const struct intake_row *row,
                                 struct error *err);
-static enum status insert_entry(struct db *db, struct intake_row *row, struct error *err);
+static enum status insert_entry(struct db *db, struct arena *arena, struct intake_row *row,
+                                struct error *err);
 static void bind_figures(struct query_run *run, const struct new_entry *entry);
 static enum status insert_run(struct db *db, struct intake_row *row, struct error *err);
 static enum status insert_epochs(struct db *db, const struct intake_row *row, struct error *err);
@@ -402,7 +403,7 @@ static enum status insert_all(struct db *db, struct arena *arena, struct intake_
     if (status == ST_OK)
         status = insert_audit(db, arena, row, err);
     if (status == ST_OK)
-        status = insert_entry(db, row, err);
+        status = insert_entry(db, arena, row, err);
     if (status == ST_OK && row->entry->task->phase == TASK_TRAIN)
         status = insert_run(db, row, err);
     if (status == ST_OK && row->accepted_ms.has)
@@ -477,7 +478,8 @@ static enum status insert_audit(struct db *db, struct arena *arena, const struct
     return status;
 }
 
-static enum status insert_entry(struct db *db, struct intake_row *row, struct error *err)
+static enum status insert_entry(struct db *db, struct arena *arena, struct intake_row *row,
+                                struct error *err)
 {
     const struct new_entry *entry = row->entry;
     struct query_run run = query_begin(db, STMT_INSERT_ENTRY, NULL);
@@ -507,7 +509,9 @@ static enum status insert_entry(struct db *db, struct intake_row *row, struct er
     query_bind_opt(&run, row->supersedes_id);
     status = query_done(&run, err);
     row->entry_id = sqlite3_last_insert_rowid(db->handle);
-    return status;
+    if (status != ST_OK || strcmp(row->source, "history") == 0)
+        return status; /* history stands as it was */
+    return db_price_claim(db, arena, entry, row->entry_id, err);
 }
 
 static void bind_figures(struct query_run *run, const struct new_entry *entry)
@@ -530,6 +534,8 @@ static void bind_figures(struct query_run *run, const struct new_entry *entry)
     query_bind_text(run, entry->cloud);
     query_bind_text(run, entry->misc_json);
     query_bind_text(run, entry->extra_json);
+    query_bind_text(run, entry->claim.instance);
+    query_bind_text(run, entry->claim.region);
 }
 
 static enum status insert_run(struct db *db, struct intake_row *row, struct error *err)

@@ -8,6 +8,8 @@
 #include "common/arena.h"
 #include "common/event.h"
 #include "common/status.h"
+#include "server/price/catalog.h"
+#include "server/price/claim.h"
 #include "server/store/records.h"
 #include "server/store/writer.h"
 
@@ -44,6 +46,7 @@ struct new_entry {
     const char *misc_json, *extra_json;
     const char *device_kind, *device_model, *cloud;
     struct opt_i64 devices, nodes;
+    struct price_claim claim;           /* of the machines that were rented; history: not asked */
     const struct new_epoch *epochs;     /* training: the progress file, in order */
     size_t epoch_count, crossing_index; /* of the first that meets the target, with tta_ns.has */
 };
@@ -87,6 +90,19 @@ struct import_entry {
     bool known;       /* out: it was there */
 };
 enum status verb_import_entry(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* All prices of one file, or none. The same bytes again change nothing. ST_CONFLICT "catalog-differs": they are there
+ * with another date. */
+struct import_prices {
+    const struct price_catalog *catalog;
+    struct str source;                  /* 1..500 bytes */
+    const char *valid_from;             /* yyyy-mm-dd */
+    bool has_valid_from;                /* it was asked for, not taken from the clock */
+    unsigned char sha256[SHA256_BYTES]; /* of the file */
+    int64_t catalog_id;                 /* out */
+    bool known;                         /* out: it was there */
+};
+enum status verb_import_prices(struct db *db, struct arena *arena, void *args, struct error *err);
 
 /* One entry of n runs and their jobs, with a submission of kind job; named <workload>-<first job's id>. ST_CONFLICT
  * "task-closed". */
