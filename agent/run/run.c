@@ -226,6 +226,17 @@ static enum status register_agent(struct agent *agent, struct error *err)
     return status;
 }
 
+/* The attempt of this claim ended on the server while this agent was away: nothing of it is to be told. */
+static bool is_claim_used(const struct client_reply *reply)
+{
+    struct client_problem problem;
+
+    if (reply->status != 409)
+        return false;
+    client_read_problem(reply, &problem);
+    return strcmp(problem.code, "claim-used") == 0;
+}
+
 /* One long poll. *has_lease: false when there was no job within wait_ms. */
 static enum status claim(struct agent *agent, int64_t wait_ms, bool patient, struct lease *lease,
                          bool *has_lease, struct error *err)
@@ -247,6 +258,10 @@ static enum status claim(struct agent *agent, int64_t wait_ms, bool patient, str
                      : client_send(agent->client, &request, &agent->reply, err);
     if (status != ST_OK || agent->reply.status == 204)
         return status;
+    if (is_claim_used(&agent->reply)) {
+        log_event(LOG_INFO, "claim_ended", "claim=%s", agent->state.claim_id);
+        return state_renew_claim(&agent->state, err);
+    }
     if (agent->reply.status != 200)
         return refuse(agent, "claim", err);
     status = lease_parse(buf_str(&agent->reply.body), lease, err);
@@ -321,6 +336,8 @@ static enum status serve(struct agent *agent, struct error *err)
         }
         if (status != ST_OK)
             break;
+        /* One claim is out at a time, and this was the server's word on it: all others are over. */
+        state_prune_attempts(&agent->state, has_lease ? lease.attempt : NULL, clock_real_ms());
         if (!has_lease)
             continue;
         status = do_job(agent, &lease, &released_in_row, &outcome, err);

@@ -1,6 +1,7 @@
 /* agent/run/state.c: what an agent remembers over restarts (see state.h). */
 #include "agent/run/state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "common/arena.h"
 #include "common/json.h"
+#include "common/log.h"
 
 #define FOLDER_DEFAULT     "var/agent"
 #define FOLDER_MODE        0700
@@ -19,6 +21,7 @@
 #define ARENA_BYTES_MAX    ((size_t)256 * 1024)
 #define SERVER_HEX_CHARS   16
 #define CLAIM_RANDOM_BYTES 16
+#define DAY_S              (INT64_C(24) * 3600)
 
 static enum status lock_folder(const char *folder, int *lock_fd, struct error *err)
 {
@@ -236,4 +239,66 @@ enum status state_attempt_folder(const struct state *state, const char *attempt,
     if (status == ST_OK)
         status = files_join(path, attempts, attempt, err);
     return status == ST_OK ? files_make_folder(path, FOLDER_MODE, err) : status;
+}
+
+/* When the attempt's last event was spooled; of one without a spool, when its folder was made. */
+static bool read_age(const char *folder, int64_t *changed_s)
+{
+    char spool[FILES_PATH_BYTES_MAX];
+    struct stat info, last;
+
+    if (lstat(folder, &info) != 0 || !S_ISDIR(info.st_mode))
+        return false;
+    if (files_join(spool, folder, "spool", NULL) == ST_OK && lstat(spool, &last) == 0)
+        info = last;
+    *changed_s = (int64_t)info.st_mtime;
+    return true;
+}
+
+/* The oldest attempt but `live`; returns how many there are. */
+static int find_oldest(const char *attempts, const char *live, char oldest[FILES_PATH_BYTES_MAX],
+                       int64_t *oldest_s)
+{
+    DIR *list = opendir(attempts);
+    const struct dirent *each;
+    int count = 0;
+
+    if (list == NULL)
+        return 0;                            /* no attempt yet */
+    while ((each = readdir(list)) != NULL) { /* NOLINT(concurrency-mt-unsafe): a list of our own */
+        char folder[FILES_PATH_BYTES_MAX];
+        int64_t changed_s;
+
+        if (each->d_name[0] == '.' || (live != NULL && strcmp(each->d_name, live) == 0) ||
+            files_join(folder, attempts, each->d_name, NULL) != ST_OK ||
+            !read_age(folder, &changed_s))
+            continue;
+        if (count++ == 0 || changed_s < *oldest_s) {
+            *oldest_s = changed_s;
+            memcpy(oldest, folder, sizeof folder);
+        }
+    }
+    (void)closedir(list);
+    return count;
+}
+
+/* One look at all of them for each that goes: they are few, for this is called before every job. */
+void state_prune_attempts(const struct state *state, const char *live, int64_t now_ms)
+{
+    const int64_t expired_s = now_ms / 1000 - STATE_ATTEMPT_DAYS * DAY_S;
+    char attempts[FILES_PATH_BYTES_MAX], oldest[FILES_PATH_BYTES_MAX];
+    int64_t oldest_s = 0;
+    int count, removed = 0;
+
+    if (files_join(attempts, state->dir, "attempts", NULL) != ST_OK)
+        return;
+    while ((count = find_oldest(attempts, live, oldest, &oldest_s)) > STATE_ATTEMPTS_MAX ||
+           (count > 0 && oldest_s < expired_s)) {
+        files_remove_tree(oldest);
+        if (files_exists(oldest))
+            break; /* it was logged */
+        removed++;
+    }
+    if (removed > 0)
+        log_event(LOG_INFO, "spools_removed", "count=%d", removed);
 }

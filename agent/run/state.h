@@ -16,8 +16,10 @@
 #include "common/status.h"
 #include "common/str.h"
 
-#define STATE_TOKEN_BYTES 256
-#define STATE_NAME_BYTES  65
+#define STATE_TOKEN_BYTES  256
+#define STATE_NAME_BYTES   65
+#define STATE_ATTEMPT_DAYS 7
+#define STATE_ATTEMPTS_MAX 20
 
 struct state {
     char dir[FILES_PATH_BYTES_MAX]; /* of this server */
@@ -46,5 +48,10 @@ enum status state_renew_claim(struct state *state, struct error *err);
 /* The folder of an attempt, made if need be. */
 enum status state_attempt_folder(const struct state *state, const char *attempt,
                                  char path[FILES_PATH_BYTES_MAX], struct error *err);
+/* Attempts that are over for the server (superseded, refused, ended while this agent was away) are kept for whoever
+ * wants to know why, but not for ever: those without an event since STATE_ATTEMPT_DAYS before now_ms go, and the
+ * oldest beyond STATE_ATTEMPTS_MAX. `live` is the one that the server still leases to this agent, which stays
+ * whatever its age; NULL: none. What cannot be removed is logged. */
+void state_prune_attempts(const struct state *state, const char *live, int64_t now_ms);
 
 #endif

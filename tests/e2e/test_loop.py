@@ -347,9 +347,34 @@ def one_run_in_a_folder(tap):
                "going on from its own checkpoint appends to its events", f"{rest.stderr} {events}")
 
 
+def forgotten_attempt(tap):
+    """An attempt that ended on the server while its agent was dead holds up nothing, and its spool is kept."""
+    with Server() as server:
+        server.start()
+        run = queue(server)["runs"][0]
+        agent = RealAgent(server, epochs=5000, rate=50).start()
+        wait_until(lambda: server.epochs(run), WAIT_S)
+        agent.kill()
+        spool = next(os.path.join(folder, "spool") for folder, _, files in os.walk(agent.state) if "spool" in files)
+        home = os.path.dirname(os.path.dirname(os.path.dirname(spool)))
+        with open(os.path.join(home, "identity.json"), encoding="utf-8") as text:
+            token = json.load(text)["token"]
+        with open(os.path.join(home, "claim"), encoding="ascii") as text:
+            claim = text.read()
+        attempt = run_of(server, run)["attempt"]
+        server.json("POST", f"/v1/agent/attempts/{attempt}/release", {"reason": "error", "detail": "its agent is gone"}, token)
+        agent.env["DAYBREAK_SYNTHETIC_EPOCHS"] = "10"
+        status = agent.start("--once").wait()
+        tap.ok(status == 0 and f"event=claim_ended claim={claim}" in agent.log(), "a used claim is given up for a new one",
+               agent.log()[-2000:])
+        tap.ok(run_of(server, run)["state"] == "reached", "and the job is done by a new attempt", run_of(server, run))
+        check_epochs(tap, server, run, 10, "whose epochs are the run's")
+        tap.ok(os.path.exists(spool), "the spool of the ended one is kept")
+
+
 def main():
     tap = Tap()
-    for part in (standard_files, one_run_in_a_folder, whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, misuse, submits):
+    for part in (standard_files, one_run_in_a_folder, whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, forgotten_attempt, misuse, submits):
         part(tap)
     tap.done()
 
