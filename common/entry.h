@@ -12,9 +12,11 @@
 #include "common/str.h"
 #include "common/task.h"
 
-#define ENTRY_VERSION        "v1.0"
-#define ENTRY_FILE_BYTES_MAX 65536
-#define ENTRY_NAME_BYTES_MAX 128
+#define ENTRY_VERSION            "v1.0"
+#define ENTRY_FILE_BYTES_MAX     65536
+#define ENTRY_NAME_BYTES_MAX     128
+#define ENTRY_RUNS_MAX           100                        /* progress files of one submission */
+#define ENTRY_PROGRESS_BYTES_MAX (8 * ENTRY_FILE_BYTES_MAX) /* all of them together */
 
 enum entry_type { ENTRY_TEXT, ENTRY_NUMBER, ENTRY_DATE, ENTRY_OBJECT, ENTRY_URL, ENTRY_BOOL };
 

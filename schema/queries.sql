@@ -195,12 +195,12 @@ SELECT (SELECT count(*) FROM ranked WHERE value < ?4),
 -- name: insert_entry write
 INSERT INTO entry (task, task_version, name, source, submission_id, token_id, state, reason, tier, model,
                    author, hardware, framework, code_url, claimed_date, entry_date, accepted_ms,
-                   created_ms, run_count, tta_ns, tta_hours_text, epoch_text, epoch_count_text,
+                   created_ms, run_count, score_rule, tta_ns, tta_hours_text, epoch_text, epoch_count_text,
                    accuracy_text, cost_per_hour_text, cost_pico, latency_ns, latency_ms_text,
                    inference_cost_pico, inference_cost_text, device_kind, device_model, devices, nodes,
                    cloud, misc_json, extra_json, instance, region, lineage_id, supersedes_id)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41);
+        ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42);
 
 -- name: set_entry_run write
 UPDATE entry SET run_id = ?2 WHERE id = ?1;
@@ -222,6 +222,37 @@ WHERE id = ?1;
 -- name: insert_run write
 INSERT INTO run (entry_id, ordinal, state, seed, tta_ns, tta_epoch_text, tta_seq, tta_value_text)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+
+-- name: insert_uploaded_run write
+INSERT INTO run (entry_id, ordinal, state, tta_ns, tta_epoch_text, tta_seq, tta_value_text, file_name, seed_text,
+                 progress_sha256, rows_sha256)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+
+-- name: insert_flag write
+INSERT INTO flag (entry_id, code, detail, run_id, other_entry_id, other_run_id, at_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: list_flags read
+SELECT flag.code, flag.detail, flag.run_id, flag.other_entry_id, flag.other_run_id
+FROM flag WHERE flag.entry_id = ?1 ORDER BY flag.id;
+
+-- Runs of other entries of the task with the same log. What left the boards for good is not asked, nor what the
+-- caller's entry takes the place of (its lineage).
+-- name: find_equal_log both
+SELECT run.id, run.entry_id, entry.name, ifnull(run.progress_sha256 = ?3, 0)
+FROM run JOIN entry ON entry.id = run.entry_id
+WHERE run.rows_sha256 = ?2 AND entry.task = ?1 AND entry.state NOT IN ('withdrawn', 'rejected')
+  AND ifnull(entry.lineage_id, entry.id) <> ?4
+ORDER BY run.id LIMIT 1;
+
+-- A seed says something only between trials of the same thing: same author, model, hardware and framework.
+-- name: find_equal_seed both
+SELECT run.id, run.entry_id, entry.name
+FROM run JOIN entry ON entry.id = run.entry_id
+WHERE run.seed_text = ?2 AND entry.task = ?1 AND entry.state NOT IN ('withdrawn', 'rejected')
+  AND ifnull(entry.lineage_id, entry.id) <> ?3
+  AND entry.author = ?4 AND entry.model = ?5 AND entry.hardware = ?6 AND entry.framework = ?7
+ORDER BY run.id LIMIT 1;
 
 -- name: insert_epoch write
 INSERT INTO epoch (run_id, attempt_id, seq, label, official_ns, wall_ns, value_text, correct, total, loss,
@@ -286,6 +317,12 @@ SELECT * FROM submission_row WHERE id = ?1;
 
 -- name: get_submission_files read
 SELECT entry_bytes, progress_bytes FROM submission WHERE id = ?1;
+
+-- name: insert_submission_file write
+INSERT INTO submission_file (submission_id, ordinal, name, bytes, sha256) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: list_submission_files read
+SELECT name, bytes, sha256 FROM submission_file WHERE submission_id = ?1 ORDER BY ordinal;
 
 -- name: list_submission_events read
 SELECT submission_event.at_ms, submission_event.token_id, token.name, submission_event.from_state,
@@ -359,13 +396,15 @@ INSERT INTO flag (entry_id, code, detail, at_ms) VALUES (?1, ?2, ?3, ?4);
 -- Runs.
 
 -- name: list_runs read
-SELECT * FROM run_row WHERE entry_id = ?1 ORDER BY ordinal;
+SELECT run_row.*, run.seed_text, run.file_name FROM run_row JOIN run ON run.id = run_row.id
+WHERE run_row.entry_id = ?1 ORDER BY run_row.ordinal;
 
 -- name: list_live_runs read
-SELECT * FROM run_row WHERE state IN ('running', 'unreachable') ORDER BY started_ms DESC, id DESC LIMIT ?1;
+SELECT run_row.*, run.seed_text, run.file_name FROM run_row JOIN run ON run.id = run_row.id
+WHERE run_row.state IN ('running', 'unreachable') ORDER BY run_row.started_ms DESC, run_row.id DESC LIMIT ?1;
 
 -- name: get_run read
-SELECT * FROM run_row WHERE id = ?1;
+SELECT run_row.*, run.seed_text, run.file_name FROM run_row JOIN run ON run.id = run_row.id WHERE run_row.id = ?1;
 
 -- name: list_epochs read
 SELECT epoch.seq, epoch.label, epoch.value_text, epoch.official_ns, epoch.wall_ns, epoch.correct,

@@ -90,7 +90,7 @@ CREATE INDEX submission_open ON submission (since_ms)
 
 ALTER TABLE submission_event ADD COLUMN action TEXT NOT NULL DEFAULT ''; -- of submission_transition; '': before 0002
 
--- Files beyond the first two: progress files of further runs, MLPerf logs.
+-- Files beyond the first two: the progress files of an entry of several runs (all of them), MLPerf logs.
 CREATE TABLE submission_file (
     submission_id INTEGER NOT NULL REFERENCES submission (id),
     ordinal       INTEGER NOT NULL CHECK (ordinal > 0), -- of the run it is of, from 1
@@ -194,9 +194,11 @@ CREATE TABLE entry_edit (
 CREATE INDEX entry_edit_by_entry ON entry_edit (entry_id, id);
 
 ALTER TABLE run ADD COLUMN progress_sha256 BLOB CHECK (length(progress_sha256) = 32); -- of the uploaded file
+ALTER TABLE run ADD COLUMN rows_sha256 BLOB CHECK (length(rows_sha256) = 32); -- of its values, however written
 ALTER TABLE run ADD COLUMN seed_text TEXT;             -- as an uploader states it; ours: seed
 ALTER TABLE run ADD COLUMN file_name TEXT;             -- of submission_file; NULL: the submission's own progress file
-CREATE INDEX run_by_progress ON run (progress_sha256) WHERE progress_sha256 IS NOT NULL;
+CREATE INDEX run_by_rows ON run (rows_sha256) WHERE rows_sha256 IS NOT NULL;
+CREATE INDEX run_by_seed ON run (seed_text) WHERE seed_text IS NOT NULL;
 
 -- What looks wrong about an entry although no rule forbids it: equal logs or seeds in two runs.
 CREATE TABLE flag (

@@ -2,12 +2,15 @@
 #include "server/api/accept.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "common/decimal.h"
 #include "common/entry.h"
 
-static enum status fill_epochs(const struct task *task, const struct intake_record *record,
-                               struct arena *arena, struct new_entry *entry, struct error *err);
+static enum status fill_runs(const struct task *task, const struct intake_record *record,
+                             struct arena *arena, struct new_entry *entry, struct error *err);
+static enum status fill_run(const struct task *task, const struct intake_run *from, bool several,
+                            struct arena *arena, struct new_run *run, struct error *err);
 static const char *write_extras(const struct task *task, const struct intake_row *row,
                                 struct arena *arena);
 static const char *without_addresses(struct arena *arena, const char *text, bool *lost);
@@ -77,23 +80,51 @@ enum status accept_fill_entry(const struct task *task, struct str name,
         price_claim_read(entry->misc_json, arena, &entry->claim);
         entry->nodes = optional(entry->claim.nodes > 0, entry->claim.nodes);
     }
-    return train ? fill_epochs(task, record, arena, entry, err) : ST_OK;
+    return train ? fill_runs(task, record, arena, entry, err) : ST_OK;
 }
 
-static enum status fill_epochs(const struct task *task, const struct intake_record *record,
-                               struct arena *arena, struct new_entry *entry, struct error *err)
+static enum status fill_runs(const struct task *task, const struct intake_record *record,
+                             struct arena *arena, struct new_entry *entry, struct error *err)
 {
-    const struct intake_row *crossing = &record->rows[record->crossing_index];
-    struct new_epoch *epochs = ARENA_NEW_ARRAY(arena, record->row_count, struct new_epoch);
+    const struct intake_run *shown = &record->runs[record->shown_run];
+    struct new_run *runs = ARENA_NEW_ARRAY(arena, record->run_count, struct new_run);
+    enum status status = ST_OK;
 
-    entry->epoch_text = arena_copy(arena, crossing->epoch_text);
-    entry->epoch_count_text = record->epoch_count > record->epoch
-                                  ? arena_printf(arena, "%.15g", record->epoch_count)
+    entry->epoch_text = arena_copy(arena, shown->rows[shown->crossing_index].epoch_text);
+    entry->epoch_count_text = shown->epoch_count > shown->epoch
+                                  ? arena_printf(arena, "%.15g", shown->epoch_count)
                                   : entry->epoch_text;
-    if (epochs == NULL || entry->epoch_text == NULL || entry->epoch_count_text == NULL)
-        return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the epochs");
-    for (size_t i = 0; i < record->row_count; i++) {
-        const struct intake_row *row = &record->rows[i];
+    if (runs == NULL || entry->epoch_text == NULL || entry->epoch_count_text == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the runs");
+    for (size_t i = 0; i < record->run_count && status == ST_OK; i++)
+        status = fill_run(task, &record->runs[i], record->run_count > 1, arena, &runs[i], err);
+    entry->runs = runs;
+    entry->run_count = record->run_count;
+    entry->shown_run = record->shown_run;
+    return status;
+}
+
+static enum status fill_run(const struct task *task, const struct intake_run *from, bool several,
+                            struct arena *arena, struct new_run *run, struct error *err)
+{
+    struct new_epoch *epochs = ARENA_NEW_ARRAY(arena, from->row_count, struct new_epoch);
+    bool lost = epochs == NULL;
+
+    *run = (struct new_run){.file_name = several ? from->file_name : NULL,
+                            .seed_text = without_addresses(arena, from->seed_text, &lost),
+                            .tta_ns = optional(from->reached, from->tta_ns),
+                            .epochs = epochs,
+                            .epoch_count = from->row_count,
+                            .crossing_index = from->crossing_index};
+    memcpy(run->progress_sha256, from->bytes_sha256, SHA256_BYTES);
+    memcpy(run->rows_sha256, from->rows_sha256, SHA256_BYTES);
+    if (from->reached) {
+        run->accuracy_text = from->accuracy_text;
+        run->epoch_text = arena_copy(arena, from->rows[from->crossing_index].epoch_text);
+        lost = lost || run->epoch_text == NULL;
+    }
+    for (size_t i = 0; i < from->row_count && !lost; i++) {
+        const struct intake_row *row = &from->rows[i];
 
         epochs[i] = (struct new_epoch){.label = row->epoch_text,
                                        .value_text = row->metric_text,
@@ -101,13 +132,9 @@ static enum status fill_epochs(const struct task *task, const struct intake_reco
         if (task->column_count == 0)
             continue;
         epochs[i].extra_json = write_extras(task, row, arena);
-        if (epochs[i].extra_json == NULL)
-            return error_set(err, ST_NO_MEMORY, NULL, "out of memory for the epochs");
+        lost = epochs[i].extra_json == NULL;
     }
-    entry->epochs = epochs;
-    entry->epoch_count = record->row_count;
-    entry->crossing_index = record->crossing_index;
-    return ST_OK;
+    return lost ? error_set(err, ST_NO_MEMORY, NULL, "out of memory for the epochs") : ST_OK;
 }
 
 /* {"top1Accuracy":47.07}; NULL when memory ran out. */

@@ -2,6 +2,7 @@
 #include "server/api/api.h"
 #include "server/api/boards.h"
 #include "server/api/json_out.h"
+#include "server/api/submission_write.h"
 #include "server/app.h"
 #include "server/store/read.h"
 
@@ -12,6 +13,8 @@ static void write_place(struct json_out *out, enum board_by by, const struct kep
 static enum status write_runs(struct request *request, struct store_reader *reader,
                               const struct entry_record *entry, struct json_out *out,
                               struct error *err);
+static enum status write_flags(struct request *request, struct store_reader *reader,
+                               int64_t entry_id, struct json_out *out, struct error *err);
 
 void handle_get_entry(struct request *request, struct response *response)
 {
@@ -37,6 +40,8 @@ void handle_get_entry(struct request *request, struct response *response)
     }
     if (status == ST_OK)
         status = write_runs(request, reader, &entry, &out, &err);
+    if (status == ST_OK)
+        status = write_flags(request, reader, entry.id, &out, &err);
     json_out_end(&out, '}');
     api_end_read(reader);
     if (status != ST_OK)
@@ -132,4 +137,17 @@ static enum status write_runs(struct request *request, struct store_reader *read
     }
     json_out_end(out, ']');
     return ST_OK;
+}
+
+static enum status write_flags(struct request *request, struct store_reader *reader,
+                               int64_t entry_id, struct json_out *out, struct error *err)
+{
+    struct flag_record *flags;
+    size_t count;
+    const enum status status =
+        store_list_flags(reader, request->arena, entry_id, &flags, &count, err);
+
+    if (status == ST_OK)
+        submission_write_flags(out, flags, count);
+    return status;
 }

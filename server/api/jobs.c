@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/entry.h"
 #include "server/api/api.h"
 #include "server/api/json_out.h"
 #include "server/app.h"

@@ -1,8 +1,12 @@
 /* server/api/submission_write.c: see submission_write.h. */
 #include "server/api/submission_write.h"
 
-static void write_file(struct json_out *out, const struct submission_view *view, const char *ending,
-                       size_t bytes, const char *sha256);
+#include <assert.h>
+#include <string.h>
+
+static void write_own_file(struct json_out *out, const struct submission_view *view,
+                           const char *ending, size_t bytes, const char *sha256);
+static void write_file(struct json_out *out, const char *name, size_t bytes, const char *sha256);
 
 void submission_write(struct json_out *out, const struct submission_view *view)
 {
@@ -27,15 +31,67 @@ void submission_write(struct json_out *out, const struct submission_view *view)
         json_out_number(out, "cost_usd", view->cost_text);
     else
         json_out_decimal(out, "cost_usd", view->cost_pico, 12);
+    if (view->run_count > 0)
+        json_out_i64(out, "n", view->run_count);
     json_out_optional(out, "place", view->place);
     json_out_begin(out, "files", '[');
-    write_file(out, view, ".json", view->entry_bytes, view->entry_sha256);
+    write_own_file(out, view, ".json", view->entry_bytes, view->entry_sha256);
     if (view->has_progress)
-        write_file(out, view, ".tsv", view->progress_bytes, view->progress_sha256);
+        write_own_file(out, view, ".tsv", view->progress_bytes, view->progress_sha256);
+    for (size_t i = 0; i < view->further_count; i++)
+        write_file(out, view->further[i].name, view->further[i].bytes.len, view->further[i].sha256);
     json_out_end(out, ']');
+    submission_write_flags(out, view->flags, view->flag_count);
     if (view->result != NULL)
         submission_write_findings(out, "findings", view->result);
     json_out_end(out, '}');
+}
+
+enum status submission_add_flag(struct arena *arena, struct intake_result *result,
+                                const struct flag_record *flag, struct error *err)
+{
+    const bool logs = strcmp(flag->code, "equal-logs") == 0;
+    const struct intake_code *code = intake_code_find(logs ? "equal_logs" : "equal_seeds");
+    struct intake_finding *findings =
+        ARENA_NEW_ARRAY(arena, result->finding_count + 1, struct intake_finding);
+
+    assert(code != NULL && flag->ordinal.has);
+    if (findings == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the findings");
+    for (size_t i = 0; i < result->finding_count; i++)
+        findings[i] = result->findings[i];
+    findings[result->finding_count++] = (struct intake_finding){
+        .file = logs ? "progress" : "entry",
+        .pointer = "",
+        .field = logs ? "" : "misc",
+        .code = code->code,
+        .severity = code->severity,
+        .detail = flag->detail,
+        .hint = code->hint,
+    };
+    if (logs && result->record.run_count > 1)
+        findings[result->finding_count - 1].file =
+            result->record.runs[flag->ordinal.value - 1].file_name;
+    result->warning_count++;
+    result->findings = findings;
+    return ST_OK;
+}
+
+void submission_write_flags(struct json_out *out, const struct flag_record *flags, size_t count)
+{
+    if (count == 0)
+        return;
+    json_out_begin(out, "flags", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "code", flags[i].code);
+        json_out_text(out, "detail", flags[i].detail);
+        json_out_optional(out, "run", flags[i].run_id);
+        json_out_optional(out, "other_entry", flags[i].other_entry_id);
+        json_out_optional(out, "other_run", flags[i].other_run_id);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
 }
 
 void submission_write_findings(struct json_out *out, const char *key,
@@ -87,12 +143,17 @@ const struct problem_item *submission_list_items(struct arena *arena,
     return items;
 }
 
-static void write_file(struct json_out *out, const struct submission_view *view, const char *ending,
-                       size_t bytes, const char *sha256)
+static void write_own_file(struct json_out *out, const struct submission_view *view,
+                           const char *ending, size_t bytes, const char *sha256)
 {
     char name[256];
 
     (void)snprintf(name, sizeof name, "%s%s", view->name, ending);
+    write_file(out, name, bytes, sha256);
+}
+
+static void write_file(struct json_out *out, const char *name, size_t bytes, const char *sha256)
+{
     json_out_begin(out, NULL, '{');
     json_out_text(out, "name", name);
     json_out_i64(out, "bytes", (int64_t)bytes);

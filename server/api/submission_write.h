@@ -22,11 +22,21 @@ struct submission_view {
     const char *entry_sha256, *progress_sha256;
     size_t entry_bytes, progress_bytes;
     bool has_progress;
+    const struct submission_file *further; /* of several runs */
+    size_t further_count;
+    int64_t run_count; /* 0: left out */
+    const struct flag_record *flags;
+    size_t flag_count;
     const struct intake_result *result; /* findings; NULL: none are told */
 };
 
 void submission_write(struct json_out *out, const struct submission_view *view);
 
+/* One more warning: runs that look the same as another entry's. */
+enum status submission_add_flag(struct arena *arena, struct intake_result *result,
+                                const struct flag_record *flag, struct error *err);
+/* "flags" of an entry or a submission; left out where there are none. */
+void submission_write_flags(struct json_out *out, const struct flag_record *flags, size_t count);
 /* "findings" of a verdict. */
 void submission_write_findings(struct json_out *out, const char *key,
                                const struct intake_result *result);

@@ -23,6 +23,8 @@ static const char *const states[] = {
 
 static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
                                struct error *err);
+static const struct submission_file *find_further(const struct submission_files *files,
+                                                  struct str name);
 static void add_next_link(struct response *response, const struct submission_filter *filter,
                           int64_t cursor);
 static void write_list(struct response *response, const struct submission_filter *filter,
@@ -33,6 +35,8 @@ static enum status read_one(struct request *request, struct store_reader *reader
                             struct submission_view *view, struct error *err);
 static enum status add_entry(struct request *request, struct store_reader *reader, int64_t entry_id,
                              struct submission_view *view, struct error *err);
+static enum status list_flags(struct request *request, struct store_reader *reader,
+                              int64_t entry_id, struct submission_view *view, struct error *err);
 static bool may_see_address(const struct request *request,
                             const struct submission_record *submission);
 static void send_file(struct request *request, struct response *response,
@@ -94,6 +98,7 @@ void handle_get_submission_file(struct request *request, struct response *respon
 {
     struct store_reader *reader = api_begin_read(request, response);
     struct submission_record submission;
+    const struct submission_file *further;
     struct submission_files files;
     struct error err = {0};
     const struct str name = request->args[1];
@@ -117,11 +122,22 @@ void handle_get_submission_file(struct request *request, struct response *respon
     } else if (files.has_progress &&
                str_eq_cstr(name, arena_printf(request->arena, "%s.tsv", submission.name))) {
         send_file(request, response, &submission, files.progress, false);
+    } else if ((further = find_further(&files, name)) != NULL) {
+        send_file(request, response, &submission, further->bytes, false);
     } else {
         (void)error_set_code(&err, ST_NOT_FOUND, "not-found", NULL,
                              "the submission itself lists its files", "it has no such file");
         response_send_error(response, &err);
     }
+}
+
+static const struct submission_file *find_further(const struct submission_files *files,
+                                                  struct str name)
+{
+    for (size_t i = 0; i < files->further_count; i++)
+        if (str_eq_cstr(name, files->further[i].name))
+            return &files->further[i];
+    return NULL;
 }
 
 static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
@@ -247,6 +263,8 @@ static enum status read_one(struct request *request, struct store_reader *reader
         .has_progress = submission.has_progress,
         .progress_bytes = submission.progress_bytes,
         .progress_sha256 = submission.progress_sha256,
+        .further = submission.further,
+        .further_count = submission.further_count,
     };
     return submission.entry_id.has
                ? add_entry(request, reader, submission.entry_id.value, view, err)
@@ -265,7 +283,11 @@ static enum status add_entry(struct request *request, struct store_reader *reade
 
     if (status != ST_OK)
         return status;
+    status = list_flags(request, reader, entry_id, view, err);
+    if (status != ST_OK)
+        return status;
     view->task_version = entry.task_version;
+    view->run_count = entry.run_count;
     view->tta_ns = entry.tta_ns;
     view->latency_ns = entry.latency_ns;
     view->latency_text = entry.latency_ms_text;
@@ -280,6 +302,17 @@ static enum status add_entry(struct request *request, struct store_reader *reade
         view->place = (struct opt_i64){true, (int64_t)place.place};
     boards_end(request->app->boards, task);
     return ST_OK;
+}
+
+static enum status list_flags(struct request *request, struct store_reader *reader,
+                              int64_t entry_id, struct submission_view *view, struct error *err)
+{
+    struct flag_record *flags;
+    const enum status status =
+        store_list_flags(reader, request->arena, entry_id, &flags, &view->flag_count, err);
+
+    view->flags = flags;
+    return status;
 }
 
 static bool may_see_address(const struct request *request,

@@ -1,26 +1,18 @@
 /* server/api/submit.c: POST /v1/submissions and /v1/submissions/validate: the same reading and the same judge for
  * both; the first needs a token and stores, the second does neither. */
-#include <assert.h>
 #include <inttypes.h>
 
-#include "common/clock.h"
-#include "common/entry.h"
+#include "common/crypto.h"
 #include "server/api/accept.h"
 #include "server/api/api.h"
 #include "server/api/boards.h"
+#include "server/api/submission_form.h"
 #include "server/api/submission_write.h"
 #include "server/app.h"
-
-struct form { /* what was sent */
-    const struct task *task;
-    bool has_task, has_name;
-    struct str task_id, name;
-    bool has_entry, has_progress;
-    struct str entry, progress;
-};
+#include "server/store/read.h"
 
 struct work { /* kept between the two calls of a POST that stores */
-    struct form form;
+    struct submission_form form;
     struct intake_result result;
     struct new_entry entry;
     struct submit submit;
@@ -28,18 +20,14 @@ struct work { /* kept between the two calls of a POST that stores */
     char entry_sha256[SHA256_HEX_BYTES], progress_sha256[SHA256_HEX_BYTES];
 };
 
-static enum status read_form(struct request *request, bool named, struct form *form,
-                             struct error *err);
-static enum status read_json_form(struct request *request, struct form *form, struct error *err);
-static void read_parts_form(struct request *request, struct form *form, struct error *err);
-static void check_form(struct request *request, bool named, struct form *form, struct error *err);
-static struct str stem_of(struct str file_name);
-static enum status judge(struct request *request, const struct form *form, bool whole,
-                         struct intake_result *result, struct error *err);
+static enum status check_whole(struct request *request, const struct submission_form *form,
+                               struct intake_result *result, struct error *err);
+static enum status find_flags(struct request *request, const struct new_entry *entry,
+                              struct intake_result *result, struct error *err);
 static enum status find_place(struct request *request, const struct task *task,
                               const struct intake_record *record, struct opt_i64 *place,
                               struct error *err);
-static void send_verdict(struct response *response, const struct form *form,
+static void send_verdict(struct response *response, const struct submission_form *form,
                          const struct intake_result *result, struct opt_i64 place);
 static void begin_submit(struct request *request, struct response *response);
 static enum status prepare(struct request *request, struct work *work, struct error *err);
@@ -54,11 +42,15 @@ void handle_validate_submission(struct request *request, struct response *respon
     struct opt_i64 place = {0};
     struct intake_result result;
     struct error err = {0};
-    struct form form;
-    enum status status = read_form(request, false, &form, &err);
+    struct submission_form form;
+    enum status status = submission_form_read(request, false, &form, &err);
 
     if (status == ST_OK)
-        status = judge(request, &form, form.has_entry && form.has_progress, &result, &err);
+        status = submission_form_judge(request, &form, form.has_entry && form.progress_count > 0,
+                                       &result, &err);
+    if (status == ST_OK && result.acceptable && form.has_entry &&
+        (form.task->phase == TASK_INFERENCE || form.progress_count > 0))
+        status = check_whole(request, &form, &result, &err);
     if (status == ST_OK && result.acceptable)
         status = find_place(request, form.task, &result.record, &place, &err);
     if (status != ST_OK)
@@ -82,141 +74,35 @@ void handle_post_submission(struct request *request, struct response *response)
         api_send_answer(request, response);
 }
 
-/* named: without a name nothing can be kept. */
-static enum status read_form(struct request *request, bool named, struct form *form,
-                             struct error *err)
+/* A dry run of both files: what else would be said of them when they are sent. */
+static enum status check_whole(struct request *request, const struct submission_form *form,
+                               struct intake_result *result, struct error *err)
 {
-    *form = (struct form){0};
-    if (request->media == MEDIA_MULTIPART)
-        read_parts_form(request, form, err);
-    else if (read_json_form(request, form, err) != ST_OK)
-        return err->status;
-    check_form(request, named, form, err);
-    if (err->status != ST_OK)
-        return err->status;
-    assert(form->task != NULL); /* else it was said to be missing or unknown */
-    if (form->has_entry && form->entry.len > ENTRY_FILE_BYTES_MAX)
-        return error_set_code(err, ST_LIMIT, "file_too_large", "entry", NULL,
-                              "a file may have %d bytes at most", ENTRY_FILE_BYTES_MAX);
-    if (form->has_progress && form->progress.len > ENTRY_FILE_BYTES_MAX)
-        return error_set_code(err, ST_LIMIT, "file_too_large", "progress", NULL,
-                              "a file may have %d bytes at most", ENTRY_FILE_BYTES_MAX);
-    return ST_OK;
+    const bool named = form->has_name && accept_check_name(form->name, NULL) == ST_OK;
+    struct new_entry entry;
+    const enum status status =
+        accept_fill_entry(form->task, named ? form->name : STR("unnamed"), &result->record, NULL,
+                          request->arena, &entry, err);
+
+    return status == ST_OK ? find_flags(request, &entry, result, err) : status;
 }
 
-/* The texts are copied: the tree goes before the command runs. */
-static enum status read_json_form(struct request *request, struct form *form, struct error *err)
+/* Runs of other entries that look the same: warnings, as those within the entry. */
+static enum status find_flags(struct request *request, const struct new_entry *entry,
+                              struct intake_result *result, struct error *err)
 {
-    struct json_reader reader;
-    struct json_doc doc;
-    struct str *const texts[] = {&form->task_id, &form->name, &form->entry, &form->progress};
-    enum status status = request_read_json(request, &doc, &reader, err);
+    struct store_reader *reader = app_reader(request->app, err);
+    struct flag_record *flags;
+    size_t count;
+    enum status status;
 
-    if (status != ST_OK)
-        return status;
-    form->has_task = json_read_text(&reader, "task", true, 128, &form->task_id);
-    form->has_name = json_read_text(&reader, "name", false, ENTRY_NAME_BYTES_MAX, &form->name);
-    form->has_entry =
-        json_read_text(&reader, "entry", false, 4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->entry);
-    form->has_progress = json_read_text(&reader, "progress", false,
-                                        4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->progress);
-    (void)json_reader_finish(&reader);
-    for (size_t i = 0; i < ARRAY_LEN(texts) && status == ST_OK; i++) {
-        texts[i]->data = arena_copy(request->arena, *texts[i]);
-        if (texts[i]->data == NULL)
-            status = error_set(err, ST_NO_MEMORY, NULL, "no memory for the files");
-    }
-    json_doc_fini(&doc);
+    if (reader == NULL)
+        return err->status;
+    status = store_find_flags(reader, request->arena, entry, &flags, &count, err);
+    for (size_t i = 0; i < count && status == ST_OK; i++)
+        if (flags[i].other_entry_id.has)
+            status = submission_add_flag(request->arena, result, &flags[i], err);
     return status;
-}
-
-static void read_parts_form(struct request *request, struct form *form, struct error *err)
-{
-    static const char *const known[] = {"task", "entry", "progress", "name"};
-    const struct multipart_part *found[ARRAY_LEN(known)] = {NULL};
-
-    for (size_t i = 0; i < request->parts.count; i++) {
-        const struct multipart_part *part = &request->parts.parts[i];
-        size_t k = 0;
-
-        while (k < ARRAY_LEN(known) && !str_eq_cstr(part->name, known[k]))
-            k++;
-        if (k == ARRAY_LEN(known))
-            (void)request_fault(request, "unknown_member", part->name.data,
-                                "send the parts task, entry, progress, name", err,
-                                "there is no part \"%.*s\" here",
-                                (int)str_utf8_cut(part->name, 100), part->name.data);
-        else
-            found[k] = part;
-    }
-    form->has_task = found[0] != NULL;
-    if (form->has_task)
-        form->task_id = str_trim(found[0]->data);
-    else
-        (void)request_fault(request, "missing_member", "task", NULL, err,
-                            "the part \"task\" is missing");
-    form->has_entry = found[1] != NULL;
-    form->has_progress = found[2] != NULL;
-    if (form->has_entry)
-        form->entry = found[1]->data;
-    if (form->has_progress)
-        form->progress = found[2]->data;
-    if (found[3] != NULL) {
-        form->has_name = true;
-        form->name = str_trim(found[3]->data);
-    } else if (found[1] != NULL && found[1]->has_file_name) {
-        form->has_name = true;
-        form->name = stem_of(found[1]->file_name);
-    }
-    (void)query_finish(&request->query, err);
-}
-
-/* What holds for both kinds of bodies; only the way in which they name a member differs. */
-static void check_form(struct request *request, bool named, struct form *form, struct error *err)
-{
-    const bool parts = request->media == MEDIA_MULTIPART;
-    struct error fault = {0};
-
-    form->task = form->has_task ? task_find(request->app->tasks, form->task_id) : NULL;
-    if (form->has_task && form->task == NULL)
-        (void)request_fault(request, "unknown_task", parts ? "task" : "/task",
-                            "GET /v1/tasks lists them", err, "there is no task \"%.*s\"",
-                            (int)str_utf8_cut(form->task_id, 64), form->task_id.data);
-    if (named && !form->has_name)
-        (void)request_fault(request, "missing_member", parts ? "name" : "/name",
-                            parts ? "give the entry's part a file name, or send a name" : NULL, err,
-                            "the entry has no name");
-    else if (named && accept_check_name(form->name, &fault) != ST_OK)
-        (void)request_fault(request, fault.code, parts ? "name" : "/name", fault.hint, err, "%s",
-                            fault.detail);
-    if (!named && !form->has_entry && !form->has_progress)
-        (void)request_fault(request, "missing_member", parts ? "entry" : "/entry", NULL, err,
-                            "send an entry, a progress file, or both");
-}
-
-static struct str stem_of(struct str file_name)
-{
-    static const struct str ending = {".json", 5};
-
-    return str_ends_with(file_name, ending) ? str_slice(file_name, 0, file_name.len - ending.len)
-                                            : file_name;
-}
-
-static enum status judge(struct request *request, const struct form *form, bool whole,
-                         struct intake_result *result, struct error *err)
-{
-    const struct intake_input input = {
-        .task = form->task,
-        .mode = INTAKE_NEW,
-        .whole = whole,
-        .has_entry = form->has_entry,
-        .has_progress = form->has_progress,
-        .entry = form->entry,
-        .progress = form->progress,
-        .today_days = clock_real_ms() / (INT64_C(86400) * 1000),
-    };
-
-    return intake_check(&input, request->arena, result, err);
 }
 
 /* On the board by time or latency, as it stands now. */
@@ -242,7 +128,7 @@ static enum status find_place(struct request *request, const struct task *task,
     return ST_OK;
 }
 
-static void send_verdict(struct response *response, const struct form *form,
+static void send_verdict(struct response *response, const struct submission_form *form,
                          const struct intake_result *result, struct opt_i64 place)
 {
     const struct intake_record *record = &result->record;
@@ -291,26 +177,25 @@ static void begin_submit(struct request *request, struct response *response)
 
 static enum status prepare(struct request *request, struct work *work, struct error *err)
 {
-    struct form *form = &work->form;
-    enum status status = read_form(request, true, form, err);
+    struct submission_form *form = &work->form;
+    enum status status = submission_form_read(request, true, form, err);
 
     if (status == ST_OK)
-        status = judge(request, form, true, &work->result, err);
+        status = submission_form_judge(request, form, true, &work->result, err);
     if (status != ST_OK || !work->result.acceptable)
         return status;
     status = find_place(request, form->task, &work->result.record, &work->place, err);
     if (status == ST_OK)
         status = accept_fill_entry(form->task, form->name, &work->result.record, NULL,
                                    request->arena, &work->entry, err);
+    if (status == ST_OK)
+        status = find_flags(request, &work->entry, &work->result, err);
+    work->submit = (struct submit){.entry = &work->entry,
+                                   .by = {request->caller.token_id, request->caller.scopes}};
+    if (status == ST_OK)
+        status = submission_form_files(form, request->arena, &work->submit.files, err);
     crypto_sha256_hex(form->entry, work->entry_sha256);
-    crypto_sha256_hex(form->progress, work->progress_sha256);
-    work->submit = (struct submit){
-        .entry = &work->entry,
-        .files = {.entry = form->entry,
-                  .progress = form->progress,
-                  .has_progress = form->has_progress},
-        .by = {request->caller.token_id, request->caller.scopes},
-    };
+    crypto_sha256_hex(work->submit.files.progress, work->progress_sha256);
     return status;
 }
 
@@ -362,6 +247,11 @@ static enum status render_submission(struct command *command, struct error *err)
         .has_progress = submit->files.has_progress,
         .progress_sha256 = work->progress_sha256,
         .progress_bytes = submit->files.progress.len,
+        .further = submit->files.further,
+        .further_count = submit->files.further_count,
+        .run_count = (int64_t)work->entry.run_count,
+        .flags = submit->flags,
+        .flag_count = submit->flag_count,
         .result = &work->result,
     };
     struct json_out out;

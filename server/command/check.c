@@ -4,6 +4,7 @@
 
 #include "common/arena.h"
 #include "common/clock.h"
+#include "common/entry.h"
 #include "common/task.h"
 #include "server/command/command.h"
 #include "server/command/files.h"
@@ -17,7 +18,8 @@ struct check {
     bool history, list_codes;
     const char **paths;
     int path_count;
-    bool *done; /* beside paths: judged with its partner */
+    bool *done;      /* beside paths: judged with those that belong to it */
+    int entry_count; /* of the paths */
     int exit_code;
     size_t error_count, warning_count, advice_count, judged_count;
 };
@@ -25,9 +27,9 @@ struct check {
 static enum status find_task(const struct check *check, const char *path, const struct task **task,
                              struct error *err);
 static enum status check_path(struct check *check, int index, struct error *err);
-static int find_partner(const struct check *check, int index);
-static enum status read_file(struct intake_input *input, const char *path, struct arena *arena,
-                             struct error *err);
+static bool belongs(const struct check *check, int index, int other);
+static enum status read_file(const char *path, struct arena *arena, bool *is_entry,
+                             struct str *bytes, struct error *err);
 static void take_result(struct check *check, const struct intake_result *result);
 static void print_codes(void);
 
@@ -60,8 +62,8 @@ int command_check(int argc, char *const *argv)
         .opts = opts,
         .opt_count = ARRAY_LEN(opts),
         .summary =
-            "Judges NAME.json and NAME.tsv; prints FILE:LINE, severity, code, field, detail, "
-            "hint. Exit 1: warnings, 2: errors.",
+            "Judges NAME.json and NAME.tsv; of one NAME.json with several .tsv each is a run. "
+            "Prints FILE:LINE, severity, code, field, detail, hint. Exit 1: warnings, 2: errors.",
     };
 
     check.paths = calloc((size_t)argc + 1, sizeof *check.paths);
@@ -84,6 +86,8 @@ int command_check(int argc, char *const *argv)
         goto done;
     }
     check.tasks = tasks;
+    for (int i = 0; i < check.path_count; i++)
+        check.entry_count += str_eq(files_split(check.paths[i]).ending, STR(".json")) ? 1 : 0;
     for (int i = 0; i < check.path_count; i++)
         if (!check.done[i] && check_path(&check, i, &err) != ST_OK) {
             check.exit_code = command_fail("check", &err);
@@ -117,71 +121,84 @@ static enum status find_task(const struct check *check, const char *path, const 
                      path);
 }
 
-/* Judges a file, together with its partner (NAME.json and NAME.tsv) when both are named. */
+/* Judges a file together with those that belong to it: NAME.json and NAME.tsv; where one entry is named alone, all
+ * progress files that are named are its runs, in their order. */
 static enum status check_path(struct check *check, int index, struct error *err)
 {
-    const int partner = find_partner(check, index);
+    struct intake_source sources[ENTRY_RUNS_MAX];
     struct intake_input input = {.mode = check->history ? INTAKE_HISTORY : INTAKE_NEW,
+                                 .progress = sources,
                                  .today_days = clock_real_ms() / MS_PER_DAY};
-    const char *path = check->paths[index], *other = partner < 0 ? path : check->paths[partner];
+    const char *entry_path = NULL, *progress_paths[ENTRY_RUNS_MAX];
     struct intake_result result;
     struct arena arena;
     enum status status;
 
-    arena_init(&arena, INTAKE_ARENA_BYTES_MAX + (size_t)4 * FILES_BYTES_MAX);
-    status = find_task(check, path, &input.task, err);
-    if (status == ST_OK)
-        status = read_file(&input, path, &arena, err);
-    if (status == ST_OK && partner >= 0)
-        status = read_file(&input, other, &arena, err);
+    arena_init(&arena, INTAKE_ARENA_BYTES(ENTRY_PROGRESS_BYTES_MAX) +
+                           (size_t)(ENTRY_RUNS_MAX + 1) * FILES_BYTES_MAX);
+    status = find_task(check, check->paths[index], &input.task, err);
+    for (int i = index; i < check->path_count && status == ST_OK; i++) {
+        const char *path = check->paths[i];
+        struct str bytes;
+        bool is_entry;
+
+        if (check->done[i] || (i != index && !belongs(check, index, i)))
+            continue;
+        status = read_file(path, &arena, &is_entry, &bytes, err);
+        check->done[i] = true;
+        check->judged_count++;
+        if (is_entry) {
+            input.has_entry = true;
+            input.entry = bytes;
+            entry_path = path;
+        } else if (input.progress_count == ENTRY_RUNS_MAX) {
+            status = error_set(err, ST_USAGE, NULL, "an entry has at most %d progress files",
+                               ENTRY_RUNS_MAX);
+        } else {
+            progress_paths[input.progress_count] = path;
+            sources[input.progress_count++] = (struct intake_source){files_base_name(path), bytes};
+        }
+    }
     if (status == ST_OK)
         status = intake_check(&input, &arena, &result, err);
     if (status == ST_OK) {
-        const bool is_entry = str_eq(files_split(path).ending, STR(".json"));
-
-        files_print_findings(&result, is_entry ? path : other, is_entry ? other : path);
+        if (input.progress_count == 0)
+            progress_paths[0] = entry_path; /* that it is missing */
+        files_print_findings(&result, entry_path, progress_paths);
         take_result(check, &result);
-        check->judged_count += partner < 0 ? 1 : 2;
-        check->done[index] = true;
-        if (partner >= 0)
-            check->done[partner] = true;
     }
     arena_fini(&arena);
     return status;
 }
 
-/* A later argument that differs in its ending alone; -1: none. */
-static int find_partner(const struct check *check, int index)
+/* Whether two arguments are files of one submission. */
+static bool belongs(const struct check *check, int index, int other)
 {
     const struct str path = str_from_cstr(check->paths[index]);
-    const size_t ending = files_split(check->paths[index]).ending.len;
-    const struct str stem = str_slice(path, 0, path.len - ending);
+    const struct str other_path = str_from_cstr(check->paths[other]);
+    const struct str ending = files_split(check->paths[index]).ending;
+    const struct str other_ending = files_split(check->paths[other]).ending;
+    const bool is_entry = str_eq(ending, STR(".json")),
+               other_is_entry = str_eq(other_ending, STR(".json"));
 
-    for (int i = index + 1; i < check->path_count; i++) {
-        const struct str other = str_from_cstr(check->paths[i]);
-        const struct str other_ending = files_split(check->paths[i]).ending;
-
-        if (!check->done[i] && str_eq(str_slice(other, 0, other.len - other_ending.len), stem) &&
-            !str_eq(other_ending, str_slice(path, stem.len, path.len)) &&
-            (str_eq(other_ending, STR(".json")) || str_eq(other_ending, STR(".tsv"))))
-            return i;
-    }
-    return -1;
+    if (is_entry && other_is_entry)
+        return false;
+    if (check->entry_count == 1)
+        return true;
+    return is_entry != other_is_entry && (is_entry || other_is_entry) &&
+           str_eq(str_slice(path, 0, path.len - ending.len),
+                  str_slice(other_path, 0, other_path.len - other_ending.len));
 }
 
-static enum status read_file(struct intake_input *input, const char *path, struct arena *arena,
-                             struct error *err)
+static enum status read_file(const char *path, struct arena *arena, bool *is_entry,
+                             struct str *bytes, struct error *err)
 {
     const struct str ending = files_split(path).ending;
-    const bool entry = str_eq(ending, STR(".json"));
 
-    if (!entry && !str_eq(ending, STR(".tsv")))
+    *is_entry = str_eq(ending, STR(".json"));
+    if (!*is_entry && !str_eq(ending, STR(".tsv")))
         return error_set(err, ST_USAGE, NULL, "%s ends neither in .json nor in .tsv", path);
-    if (entry)
-        input->has_entry = true;
-    else
-        input->has_progress = true;
-    return files_read(path, arena, entry ? &input->entry : &input->progress, err);
+    return files_read(path, arena, bytes, err);
 }
 
 static void take_result(struct check *check, const struct intake_result *result)

@@ -125,12 +125,20 @@ struct files_path files_split(const char *path)
     return parts;
 }
 
+const char *files_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
 void files_print_findings(const struct intake_result *result, const char *entry_path,
-                          const char *progress_path)
+                          const char *const *progress_paths)
 {
     for (size_t i = 0; i < result->finding_count; i++) {
         const struct intake_finding *finding = &result->findings[i];
-        const char *path = strcmp(finding->file, "entry") == 0 ? entry_path : progress_path;
+        const char *path =
+            finding->file_index == 0 ? entry_path : progress_paths[finding->file_index - 1];
 
         printf("%s:%d\t%s\t%s\t%s\t%s\t%s\n", path, finding->line,
                intake_severity_name(finding->severity), finding->code, finding->field,

@@ -28,9 +28,12 @@ struct files_path {
 };
 struct files_path files_split(const char *path);
 
-/* One line per finding on stdout: FILE:LINE, severity, code, field, detail, hint, separated by tabs. */
+const char *files_base_name(const char *path); /* behind the last slash */
+
+/* One line per finding on stdout: FILE:LINE, severity, code, field, detail, hint, separated by tabs. entry_path,
+ * progress_paths: one per progress file (the first also where none is there, for the finding that says so). */
 void files_print_findings(const struct intake_result *result, const char *entry_path,
-                          const char *progress_path);
+                          const char *const *progress_paths);
 
 /* Makes the folder that a database will be in, if it is not there. */
 enum status files_make_parent(const char *path, struct error *err);

@@ -24,6 +24,7 @@ struct import_job { /* one entry on its way to the writer */
     struct command command;
     struct import_entry args;
     struct new_entry entry;
+    struct intake_source progress;
     struct arena arena;
     const char *path;
 };
@@ -197,7 +198,7 @@ static enum status import_entry(struct import *import, const struct task *task, 
         status = intake_check(&input, &job->arena, &result, err);
     if (status != ST_OK)
         goto done;
-    files_print_findings(&result, job->path, progress_path);
+    files_print_findings(&result, job->path, &progress_path);
     import->warnings += result.warning_count;
     (void)snprintf(key, sizeof key, "%s/%s/%s", task->dawnbench, task_phase_name(task->phase),
                    name);
@@ -215,7 +216,9 @@ static enum status import_entry(struct import *import, const struct task *task, 
         goto done;
     }
     job->args = (struct import_entry){.entry = &job->entry,
-                                      .files = {input.entry, input.progress, input.has_progress}};
+                                      .files = {.entry = input.entry,
+                                                .progress = job->progress.bytes,
+                                                .has_progress = input.progress_count > 0}};
     return push_job(import, job, err);
 done:
     arena_fini(&job->arena);
@@ -239,8 +242,9 @@ static enum status read_pair(const char *folder, const char *name, struct intake
     input->has_entry = true;
     if (input->task->phase != TASK_TRAIN)
         return ST_OK;
-    status = files_read(*progress_path, &job->arena, &input->progress, &missing);
-    input->has_progress = status == ST_OK;
+    status = files_read(*progress_path, &job->arena, &job->progress.bytes, &missing);
+    input->progress = &job->progress;
+    input->progress_count = status == ST_OK ? 1 : 0;
     if (status == ST_OK || status == ST_NOT_FOUND)
         return ST_OK; /* that it is missing is a finding */
     return error_set(err, status, NULL, "%s", missing.detail);

@@ -94,9 +94,6 @@ enum status multipart_parse(struct str body, struct str boundary, struct arena *
         status = read_part(&reader, part);
         if (status != ST_OK)
             return status;
-        if (multipart_find(multipart, part->name.data) != NULL)
-            return error_set_code(err, ST_INVALID, "bad_multipart", part->name.data, NULL,
-                                  "the part \"%.100s\" is there twice", part->name.data);
         multipart->count++;
     }
 }

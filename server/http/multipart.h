@@ -11,7 +11,7 @@
 #include "common/status.h"
 #include "common/str.h"
 
-#define MULTIPART_PARTS_MAX 16
+#define MULTIPART_PARTS_MAX 128 /* a submission of 100 runs, and room */
 
 struct multipart_part {
     struct str name; /* NUL-terminated */
@@ -28,9 +28,10 @@ struct multipart {
 /* The boundary of a Content-Type value `multipart/form-data; boundary=...`. ST_INVALID: none or malformed. */
 enum status multipart_find_boundary(struct str content_type, struct arena *arena,
                                     struct str *boundary, struct error *err);
-/* ST_INVALID: malformed, a name twice; ST_LIMIT: above MULTIPART_PARTS_MAX. */
+/* Parts may share a name: a file of each of several runs. ST_INVALID: malformed; ST_LIMIT: above MULTIPART_PARTS_MAX. */
 enum status multipart_parse(struct str body, struct str boundary, struct arena *arena,
                             struct multipart *multipart, struct error *err);
-const struct multipart_part *multipart_find(const struct multipart *multipart, const char *name);
+const struct multipart_part *multipart_find(const struct multipart *multipart,
+                                            const char *name); /* the first; NULL: none */
 
 #endif

@@ -23,14 +23,15 @@
     FIELDS_7(a "a") FIELDS_7(a "b") FIELDS_7(a "c") FIELDS_7(a "d") FIELDS_7(a "e") FIELDS_7(a "f")
 #define FIELDS_210 FIELDS_42("a") FIELDS_42("b") FIELDS_42("c") FIELDS_42("d") FIELDS_42("e")
 
-/* code, severity, meaning, hint, mode, task, entry, progress, pad_bytes, pad_byte, whole */
-#define ENTRY_CODE(code, severity, meaning, hint, task, sample)                    \
-    {                                                                              \
-        code, severity, meaning, hint, INTAKE_NEW, task, sample, NULL, 0, 0, false \
+/* code, severity, meaning, hint, mode, task, entry, progress, further, pad_bytes, pad_byte, whole */
+#define ENTRY_CODE(code, severity, meaning, hint, task, sample)                          \
+    {                                                                                    \
+        code, severity, meaning, hint, INTAKE_NEW, task, sample, NULL, NULL, 0, 0, false \
     }
 #define PROGRESS_CODE(code, severity, meaning, hint, sample)                                  \
     {                                                                                         \
-        code, severity, meaning, hint, INTAKE_NEW, "cifar10-train", NULL, sample, 0, 0, false \
+        code, severity, meaning, hint, INTAKE_NEW, "cifar10-train", NULL, sample, NULL, 0, 0, \
+            false                                                                             \
     }
 #define TRAIN_TASK "cifar10-train"
 #define INFER_TASK "cifar10-inference"
@@ -39,15 +40,15 @@ const struct intake_code intake_codes[] = {
     /* Errors: either file. */
     {"file_too_large", INTAKE_ERROR, "the file is larger than 64 KiB",
      "send one row per epoch and keep logs elsewhere", INTAKE_NEW, TRAIN_TASK, TRAIN(""), NULL,
-     65536, ' ', false},
+     NULL, 65536, ' ', false},
     {"missing_file", INTAKE_ERROR,
      "a training submission is two files, an inference submission one",
      "send NAME.json and, for a training, NAME.tsv together", INTAKE_NEW, TRAIN_TASK, TRAIN(""),
-     NULL, 0, 0, true},
+     NULL, NULL, 0, 0, true},
     ENTRY_CODE("empty_file", INTAKE_ERROR, "the file has nothing in it", "send the whole file",
                TRAIN_TASK, " \n"),
     {"nul_byte", INTAKE_ERROR, "the file has a NUL byte: it is not plain text",
-     "save the file as plain text in UTF-8", INTAKE_NEW, TRAIN_TASK, NULL, ROWS, 1, 0, false},
+     "save the file as plain text in UTF-8", INTAKE_NEW, TRAIN_TASK, NULL, ROWS, NULL, 1, 0, false},
     ENTRY_CODE("not_utf8", INTAKE_ERROR, "the file is not UTF-8", "save the file as UTF-8",
                TRAIN_TASK, "{\"author\": \"Andr\xE9\"}"),
     /* Errors: the entry. */
@@ -128,7 +129,7 @@ const struct intake_code intake_codes[] = {
         "train once from start to end on all images", TRAIN_TASK, MISC("\"resumed\": true")),
     /* Warnings: the file looks wrong. */
     {"file_not_used", INTAKE_WARNING, "an inference entry has no progress file",
-     "send the entry alone", INTAKE_NEW, INFER_TASK, INFER(""), ROWS, 0, 0, true},
+     "send the entry alone", INTAKE_NEW, INFER_TASK, INFER(""), ROWS, NULL, 0, 0, true},
     ENTRY_CODE("misc_not_object", INTAKE_WARNING, "misc is not an object",
                "make misc an object of names and values", TRAIN_TASK,
                TRAIN(",\n\"misc\": \"CUDA 8.0\"")),
@@ -154,7 +155,20 @@ const struct intake_code intake_codes[] = {
                TRAIN(",\n\"cost_per_hour\": 0.9")),
     {"f1_looks_like_percent", INTAKE_WARNING,
      "F1 is in percent in an old entry, where a fraction is asked for", "divide by 100",
-     INTAKE_HISTORY, "squad-inference", SQUAD_F1("82.5"), NULL, 0, 0, false},
+     INTAKE_HISTORY, "squad-inference", SQUAD_F1("82.5"), NULL, NULL, 0, 0, false},
+    {"run_missed", INTAKE_WARNING,
+     "a run did not reach the target and counts as one that never will",
+     "keep it if it was one of the runs that were planned: what is left out flatters the others",
+     INTAKE_NEW, TRAIN_TASK, NULL, ROWS, HEADER "1\t0.1\t90\n2\t0.2\t93.9\n", 0, 0, false},
+    {"equal_logs", INTAKE_WARNING, "two runs have the same times and values in every row",
+     "send the file of another run; whoever reads the entry is told", INTAKE_NEW, TRAIN_TASK, NULL,
+     ROWS, ROWS, 0, 0, false},
+    ENTRY_CODE("equal_seeds", INTAKE_WARNING, "two runs have the same seed",
+               "runs with one seed are no independent trials: give each another seed", TRAIN_TASK,
+               MISC("\"seeds\": [1, 2, 1]")),
+    ENTRY_CODE("seeds_unclear", INTAKE_WARNING, "misc.seeds does not give each run its seed",
+               "write \"seeds\": [..] with one number or text per progress file, in their order",
+               TRAIN_TASK, MISC("\"seeds\": 7")),
     PROGRESS_CODE("epoch_from_0", INTAKE_WARNING, "the labels of the epochs start at 0",
                   "label a row with the epochs trained so far", HEADER "0\t0.1\t90\n1\t0.2\t94\n"),
     PROGRESS_CODE("epoch_not_increasing", INTAKE_WARNING, "an epoch is there twice or out of order",
@@ -184,7 +198,7 @@ const struct intake_code intake_codes[] = {
     {"schedule_epochs_differ", INTAKE_ADVICE,
      "the learning rate schedule does not last as long as the training",
      "let the epochs of misc.schedule add up to those of the progress file", INTAKE_NEW, TRAIN_TASK,
-     MISC("\"schedule\": [{\"learning_rate\": 0.1, \"epochs\": 30}]"), ROWS, 0, 0, false},
+     MISC("\"schedule\": [{\"learning_rate\": 0.1, \"epochs\": 30}]"), ROWS, NULL, 0, 0, false},
     ENTRY_CODE("code_missing", INTAKE_ADVICE, "there is no address of the code", "add codeURL",
                TRAIN_TASK, TRAIN("")),
     ENTRY_CODE("code_not_http", INTAKE_ADVICE, "codeURL cannot be made a link",

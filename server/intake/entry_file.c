@@ -416,11 +416,13 @@ static void judge_misc(struct judge *judge)
     if (!find_member(judge, "misc", &member) || json_is_null(member.value))
         return;
     judge->result->record.misc_json = judge_copy(judge, member.raw);
-    if (!json_is_object(member.value))
+    if (!json_is_object(member.value)) {
         judge_add(judge, &member.place, "misc_not_object", "misc is %s, not an object",
                   type_name(member.value));
-    else if (judge->input->mode == INTAKE_NEW && judge->input->task->phase == TASK_TRAIN)
+    } else if (judge->input->mode == INTAKE_NEW && judge->input->task->phase == TASK_TRAIN) {
         judge_marks(judge, member.value);
+        judge_seeds(judge, member.value);
+    }
 }
 
 /* What our agent marks is never ranked: its times, images or end are not those of the task (design.md, Programs). */

@@ -6,34 +6,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/decimal.h"
 #include "common/entry.h"
 #include "server/intake/intake_internal.h"
 
 enum { FINDINGS_FIRST = 16, DETAIL_BYTES_MAX = 1024 };
 
 static void judge_missing_files(struct judge *judge);
-static void judge_cost(struct judge *judge);
-static void judge_schedule(struct judge *judge);
+static void judge_progress_files(struct judge *judge);
+static const char *name_file(const struct judge *judge, const struct intake_place *place,
+                             size_t *file_index);
 static bool count_if_repeated(struct judge *judge, const struct intake_place *place,
-                              const char *code);
+                              const char *file, const char *code);
 static struct intake_finding *next_finding(struct judge *judge);
 static void finish_findings(struct judge *judge);
 static void sort_findings(struct intake_result *result);
-static int file_order(const struct intake_finding *finding);
 
 enum status intake_check(const struct intake_input *input, struct arena *arena,
                          struct intake_result *result, struct error *err)
 {
     struct judge judge = {.input = input, .arena = arena, .result = result};
 
+    assert(input->progress_count <= ENTRY_RUNS_MAX);
     *result = (struct intake_result){0};
+    judge.runs = ARENA_NEW_ARRAY(arena, input->progress_count, struct intake_run);
+    judge.no_memory = judge.runs == NULL;
     judge_missing_files(&judge);
     if (input->has_entry)
         judge_entry_file(&judge);
-    if (input->has_progress && input->task->phase == TASK_TRAIN)
-        judge_progress_file(&judge);
-    judge_combine(&judge);
+    if (input->task->phase == TASK_TRAIN && !judge.no_memory)
+        judge_progress_files(&judge);
     if (judge.no_memory)
         return error_set(err, ST_NO_MEMORY, NULL, "out of memory while the files were judged");
     finish_findings(&judge);
@@ -52,6 +53,8 @@ void judge_add(struct judge *judge, const struct intake_place *place, const char
 {
     const struct intake_code *info = intake_code_find(code);
     struct intake_finding *finding;
+    size_t file_index;
+    const char *file = name_file(judge, place, &file_index);
     char detail[DETAIL_BYTES_MAX];
     va_list args;
     int length;
@@ -59,7 +62,7 @@ void judge_add(struct judge *judge, const struct intake_place *place, const char
     assert(info != NULL);
     if (info->severity == INTAKE_ADVICE && judge->input->mode == INTAKE_HISTORY)
         return;
-    if (count_if_repeated(judge, place, info->code))
+    if (count_if_repeated(judge, place, file, info->code))
         return;
     finding = next_finding(judge);
     if (finding == NULL)
@@ -69,7 +72,8 @@ void judge_add(struct judge *judge, const struct intake_place *place, const char
     va_end(args);
     assert(length >= 0);
     *finding = (struct intake_finding){
-        .file = place->file == INTAKE_ENTRY ? "entry" : "progress",
+        .file = file,
+        .file_index = file_index,
         .line = place->line,
         .pointer = place->pointer == NULL ? "" : place->pointer,
         .field = judge_clean_text(judge, str_from_cstr(place->field)),
@@ -137,48 +141,6 @@ char *judge_copy(struct judge *judge, struct str text)
     return copy;
 }
 
-void judge_combine(struct judge *judge)
-{
-    judge_cost(judge);
-    judge_schedule(judge);
-}
-
-static void judge_cost(struct judge *judge)
-{
-    struct intake_record *record = &judge->result->record;
-    const struct intake_place place = {.file = INTAKE_ENTRY, .field = "costPerHour"};
-    struct decimal hours, price;
-
-    if (!record->has_tta || !record->has_cost_per_hour)
-        return;
-    if (decimal_parse(str_from_cstr(record->tta_hours_text), true, &hours, NULL, NULL) == ST_OK &&
-        decimal_parse(str_from_cstr(record->cost_per_hour_text), false, &price, NULL, NULL) ==
-            ST_OK &&
-        decimal_scale_product(hours, price, PICO_PER_USD, &record->cost_pico, NULL) == ST_OK)
-        record->has_cost = true;
-    else
-        judge_add(judge, &place, "out_of_range", "hours x costPerHour is too large to be a cost");
-}
-
-/* dawn-bench-entries#4: a schedule is a list of steps whose epochs add up to those of the progress file. */
-static void judge_schedule(struct judge *judge)
-{
-    const struct intake_record *record = &judge->result->record;
-    const struct intake_place place = {.file = INTAKE_ENTRY,
-                                       .line = judge->schedule_line,
-                                       .pointer = "/misc/schedule",
-                                       .field = "misc"};
-    double epochs;
-
-    if (!judge->has_schedule || !record->has_tta)
-        return;
-    epochs = record->rows[record->row_count - 1].epoch + record->epoch_count - record->epoch;
-    if (judge->schedule_epochs < epochs - 0.5 || judge->schedule_epochs > epochs + 0.5)
-        judge_add(judge, &place, "schedule_epochs_differ",
-                  "the steps of misc.schedule last %g epochs, the progress file has %g",
-                  judge->schedule_epochs, epochs);
-}
-
 static void judge_missing_files(struct judge *judge)
 {
     const struct intake_input *input = judge->input;
@@ -189,19 +151,54 @@ static void judge_missing_files(struct judge *judge)
         place.field = "entry";
         judge_add(judge, &place, "missing_file", "the entry (NAME.json) is missing");
     }
-    if (input->whole && train && !input->has_progress) {
+    if (input->whole && train && input->progress_count == 0) {
         place = (struct intake_place){.file = INTAKE_PROGRESS, .field = "progress"};
         judge_add(judge, &place, "missing_file", "the progress file (NAME.tsv) is missing");
+    } else if (input->whole && train && input->progress_count < (size_t)input->task->runs) {
+        place = (struct intake_place){.file = INTAKE_PROGRESS,
+                                      .field = "progress",
+                                      .hint = "send a progress file for each run"};
+        judge_add(judge, &place, "missing_file", "%s asks for %d runs, %zu progress files are here",
+                  input->task->id, input->task->runs, input->progress_count);
     }
-    if (!train && input->has_progress) {
+    if (!train && input->progress_count > 0) {
         place = (struct intake_place){.file = INTAKE_PROGRESS, .field = "progress"};
         judge_add(judge, &place, "file_not_used", "%s has no progress file", input->task->id);
     }
 }
 
+static void judge_progress_files(struct judge *judge)
+{
+    const struct intake_input *input = judge->input;
+
+    for (size_t i = 0; i < input->progress_count && !judge->no_memory; i++) {
+        judge->run_index = i;
+        judge->runs[i].file_name = input->progress[i].name;
+        judge_progress_file(judge);
+    }
+    judge->run_index = 0;
+    if (!judge->no_memory)
+        judge_combine(judge);
+}
+
+/* Of several progress files each goes by its name. */
+static const char *name_file(const struct judge *judge, const struct intake_place *place,
+                             size_t *file_index)
+{
+    const struct intake_input *input = judge->input;
+    const bool several = input->progress_count > 1 && input->task->phase == TASK_TRAIN;
+
+    *file_index = place->file == INTAKE_ENTRY ? 0 : judge->run_index + 1;
+    if (place->file == INTAKE_ENTRY)
+        return "entry";
+    if (!several || place->all_runs || input->progress[judge->run_index].name == NULL)
+        return "progress";
+    return input->progress[judge->run_index].name;
+}
+
 /* A fault on every line is told INTAKE_SAME_MAX times and then counted. */
 static bool count_if_repeated(struct judge *judge, const struct intake_place *place,
-                              const char *code)
+                              const char *file, const char *code)
 {
     struct intake_result *result = judge->result;
     const char *field = place->field == NULL ? "" : place->field;
@@ -210,7 +207,7 @@ static bool count_if_repeated(struct judge *judge, const struct intake_place *pl
     for (size_t i = 0; i < result->finding_count; i++) {
         const struct intake_finding *finding = &result->findings[i];
 
-        if (finding->code == code && file_order(finding) == (int)place->file &&
+        if (finding->code == code && str_eq_cstr(str_from_cstr(finding->file), file) &&
             str_eq_cstr(str_from_cstr(finding->field), field)) {
             same++;
             last = i;
@@ -279,17 +276,12 @@ static void sort_findings(struct intake_result *result)
         while (at > 0) {
             const struct intake_finding *before = &result->findings[at - 1];
 
-            if (file_order(before) < file_order(&finding) ||
-                (file_order(before) == file_order(&finding) && before->line <= finding.line))
+            if (before->file_index < finding.file_index ||
+                (before->file_index == finding.file_index && before->line <= finding.line))
                 break;
             result->findings[at] = *before;
             at--;
         }
         result->findings[at] = finding;
     }
-}
-
-static int file_order(const struct intake_finding *finding)
-{
-    return finding->file[0] == 'e' ? INTAKE_ENTRY : INTAKE_PROGRESS;
 }

@@ -16,11 +16,13 @@ struct judge {
     const struct intake_input *input;
     struct arena *arena;
     struct intake_result *result;
-    struct json_doc *doc; /* of the entry, while it is judged */
-    size_t capacity;      /* of result->findings */
-    size_t *more;         /* beside each finding: how many like it were left out */
-    bool no_memory;       /* sticks */
-    bool has_schedule;    /* misc.schedule is a list whose steps say how many epochs they last */
+    struct json_doc *doc;    /* of the entry, while it is judged */
+    size_t capacity;         /* of result->findings */
+    size_t *more;            /* beside each finding: how many like it were left out */
+    bool no_memory;          /* sticks */
+    size_t run_index;        /* of the progress file that is judged */
+    struct intake_run *runs; /* one per progress file */
+    bool has_schedule;       /* misc.schedule is a list whose steps say how many epochs they last */
     double schedule_epochs;
     int schedule_line;
 };
@@ -28,6 +30,7 @@ struct judge {
 /* Where a finding points to. pointer and hint may be NULL: none, and the code's own. */
 struct intake_place {
     enum intake_file file;
+    bool all_runs; /* of the progress files together, not the one that is judged */
     int line;
     const char *pointer, *field, *hint;
 };
@@ -35,7 +38,8 @@ struct intake_place {
 /* The code must be one of intake_codes; its severity is the table's. Advice is dropped for history. */
 void judge_add(struct judge *judge, const struct intake_place *place, const char *code,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Size, emptiness, NUL bytes, UTF-8; false when reading on makes no sense. */
+/* A finding that points to INTAKE_PROGRESS is of the file judge->run_index.
+ * Size, emptiness, NUL bytes, UTF-8; false when reading on makes no sense. */
 bool judge_check_bytes(struct judge *judge, enum intake_file file, struct str text);
 /* A copy that is trimmed and has blanks for control bytes; "" and no_memory when memory ran out. */
 const char *judge_clean_text(struct judge *judge, struct str text);
@@ -43,10 +47,12 @@ char *judge_copy(struct judge *judge, struct str text);
 
 /* entry_file.c, progress_file.c, advice.c; they fill result->record. */
 void judge_entry_file(struct judge *judge);
-void judge_progress_file(struct judge *judge);
+void judge_progress_file(struct judge *judge); /* that of judge->run_index */
 /* Called from judge_entry_file with the document open, for new submissions alone. */
 void judge_advise(struct judge *judge);
-/* What the two files say together: the cost of a training. */
+/* What the files say together (combine.c): the score of the runs and its cost, runs that look the same. */
 void judge_combine(struct judge *judge);
+/* The seeds that misc states; called from judge_entry_file with misc as it was parsed. */
+void judge_seeds(struct judge *judge, const json_t *misc);
 
 #endif

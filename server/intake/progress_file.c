@@ -24,9 +24,9 @@ struct progress {
     size_t indices[TSV_COLUMNS_MAX];    /* where the file has them */
     size_t column_count;
     struct intake_row *rows;
-    struct decimal *hours, *metrics; /* exact, beside rows */
-    size_t row_count;                /* that could be read */
-    size_t unread_count;             /* that could not */
+    struct decimal *epochs, *hours, *metrics; /* exact, beside rows */
+    size_t row_count;                         /* that could be read */
+    size_t unread_count;                      /* that could not */
     double metric_high;
     bool percent_f1; /* history: a fraction written in percent */
 };
@@ -41,20 +41,24 @@ static void judge_order(struct judge *judge, const struct progress *progress, si
 static void judge_scale(struct judge *judge, struct progress *progress);
 static void find_crossing(struct judge *judge, struct progress *progress);
 static void take_crossing(struct judge *judge, const struct progress *progress, size_t index);
+static void hash_rows(const struct progress *progress, unsigned char digest[SHA256_BYTES]);
+static struct decimal normalise(struct decimal value);
 static void judge_shape(struct judge *judge, const struct progress *progress);
 static bool names_look_swapped(const struct progress *progress);
 static bool hours_look_per_epoch(const struct progress *progress);
 
 void judge_progress_file(struct judge *judge)
 {
+    const struct str text = judge->input->progress[judge->run_index].bytes;
+    struct intake_run *run = &judge->runs[judge->run_index];
     struct progress progress = {0};
     struct intake_place place = {.file = INTAKE_PROGRESS};
     struct error fault = {0};
     enum status status;
 
-    if (!judge_check_bytes(judge, INTAKE_PROGRESS, judge->input->progress))
+    if (!judge_check_bytes(judge, INTAKE_PROGRESS, text))
         return;
-    status = tsv_parse(judge->input->progress, judge->arena, &progress.tsv, &fault);
+    status = tsv_parse(text, judge->arena, &progress.tsv, &fault);
     if (status == ST_NO_MEMORY) {
         judge->no_memory = true;
         return;
@@ -79,8 +83,10 @@ void judge_progress_file(struct judge *judge)
     judge_scale(judge, &progress);
     find_crossing(judge, &progress);
     judge_shape(judge, &progress);
-    judge->result->record.rows = progress.rows;
-    judge->result->record.row_count = progress.row_count;
+    run->rows = progress.rows;
+    run->row_count = progress.row_count;
+    crypto_sha256(text, run->bytes_sha256);
+    hash_rows(&progress, run->rows_sha256);
 }
 
 /* False when a column is missing or named twice: nothing below the header can then be understood. */
@@ -133,9 +139,11 @@ static void read_rows(struct judge *judge, struct progress *progress)
     const size_t count = progress->tsv.row_count;
 
     progress->rows = ARENA_NEW_ARRAY(judge->arena, count, struct intake_row);
+    progress->epochs = ARENA_NEW_ARRAY(judge->arena, count, struct decimal);
     progress->hours = ARENA_NEW_ARRAY(judge->arena, count, struct decimal);
     progress->metrics = ARENA_NEW_ARRAY(judge->arena, count, struct decimal);
-    if (progress->rows == NULL || progress->hours == NULL || progress->metrics == NULL) {
+    if (progress->rows == NULL || progress->epochs == NULL || progress->hours == NULL ||
+        progress->metrics == NULL) {
         judge->no_memory = true;
         return;
     }
@@ -161,7 +169,8 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
     const double metric_max = judge->input->mode == INTAKE_HISTORY ? 100.0 : task->metric_max;
     struct decimal *hours = &progress->hours[progress->row_count];
     struct decimal *metric = &progress->metrics[progress->row_count];
-    struct decimal epoch, extra;
+    struct decimal *epoch = &progress->epochs[progress->row_count];
+    struct decimal extra;
     bool good;
 
     if (from->cell_count != progress->tsv.header.cell_count) {
@@ -170,7 +179,7 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
         return false;
     }
     /* Every cell is looked at, also behind a bad one. */
-    good = read_cell(judge, progress, from, COLUMN_EPOCH, EPOCH_MAX, &epoch);
+    good = read_cell(judge, progress, from, COLUMN_EPOCH, EPOCH_MAX, epoch);
     good = read_cell(judge, progress, from, COLUMN_HOURS, HOURS_MAX, hours) && good;
     good = read_cell(judge, progress, from, COLUMN_METRIC, metric_max, metric) && good;
     row->extras = ARENA_NEW_ARRAY(judge->arena, task->column_count, struct str);
@@ -189,7 +198,7 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
     if (decimal_scale(*hours, NS_PER_HOUR, &row->elapsed_ns, NULL) != ST_OK)
         return false; /* cannot be: HOURS_MAX fits */
     row->line = from->line;
-    row->epoch = decimal_to_double(epoch);
+    row->epoch = decimal_to_double(*epoch);
     row->metric = decimal_to_double(*metric);
     row->epoch_text = from->cells[progress->indices[COLUMN_EPOCH]];
     row->hours_text = from->cells[progress->indices[COLUMN_HOURS]];
@@ -279,14 +288,17 @@ static void find_crossing(struct judge *judge, struct progress *progress)
     }
     if (progress->unread_count > 0 || (task->metric_max == 100.0 && progress->metric_high <= 1.0))
         return; /* another fault says why */
+    judge->runs[judge->run_index].missed = true;
     place.line = progress->rows[best].line;
-    judge_add(judge, &place, "threshold_not_reached", "the best %s is %.*s, the target is %s",
-              task->metric, STR_ARG(progress->rows[best].metric_text), task->target_text);
+    judge_add(judge, &place,
+              judge->input->progress_count > 1 ? "run_missed" : "threshold_not_reached",
+              "the best %s is %.*s, the target is %s", task->metric,
+              STR_ARG(progress->rows[best].metric_text), task->target_text);
 }
 
 static void take_crossing(struct judge *judge, const struct progress *progress, size_t index)
 {
-    struct intake_record *record = &judge->result->record;
+    struct intake_run *run = &judge->runs[judge->run_index];
     const struct intake_row *row = &progress->rows[index];
     const struct intake_place place = {.file = INTAKE_PROGRESS,
                                        .line = row->line,
@@ -298,15 +310,43 @@ static void take_crossing(struct judge *judge, const struct progress *progress, 
                   STR_ARG(row->hours_text));
         return;
     }
-    record->crossing_index = index;
-    record->tta_ns = row->elapsed_ns;
-    record->tta_hours_text = judge_copy(judge, row->hours_text);
-    record->epoch = row->epoch;
-    record->epoch_count = row->epoch + (progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0);
-    record->has_accuracy = true;
-    record->accuracy = row->metric;
-    record->accuracy_text = judge_copy(judge, row->metric_text);
-    record->has_tta = record->tta_hours_text != NULL && record->accuracy_text != NULL;
+    run->crossing_index = index;
+    run->tta_ns = row->elapsed_ns;
+    run->tta_hours_text = judge_copy(judge, row->hours_text);
+    run->epoch = row->epoch;
+    run->epoch_count = row->epoch + (progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0);
+    run->accuracy = row->metric;
+    run->accuracy_text = judge_copy(judge, row->metric_text);
+    run->reached = run->tta_hours_text != NULL && run->accuracy_text != NULL;
+}
+
+/* The values, whatever digits, columns' order or line ends they were written with. */
+static void hash_rows(const struct progress *progress, unsigned char digest[SHA256_BYTES])
+{
+    struct sha256 *hash = sha256_create();
+
+    for (size_t i = 0; i < progress->row_count; i++) {
+        const struct decimal values[] = {normalise(progress->epochs[i]),
+                                         normalise(progress->hours[i]),
+                                         normalise(progress->metrics[i])};
+
+        for (size_t k = 0; k < ARRAY_LEN(values); k++) {
+            sha256_update(hash, &values[k].digits, sizeof values[k].digits);
+            sha256_update(hash, &values[k].exponent, sizeof values[k].exponent);
+        }
+    }
+    sha256_finish(hash, digest);
+}
+
+static struct decimal normalise(struct decimal value)
+{
+    while (value.digits != 0 && value.digits % 10 == 0) {
+        value.digits /= 10;
+        value.exponent++;
+    }
+    if (value.digits == 0)
+        value.exponent = 0;
+    return value;
 }
 
 /* Shapes that no single row shows. */

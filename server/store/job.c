@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/entry.h"
 #include "server/store/store_internal.h"
 #include "server/store/verbs.h"
 
@@ -272,7 +273,9 @@ static enum status insert_entry(struct db *db, struct arena *arena,
     query_bind_text(&run, NULL);
     query_bind_opt(&run, (struct opt_i64){0});
     query_bind_i64(&run, db->now_ms);
-    query_bind_i64(&run, create->seeds); /* its figures stay NULL until it is scored */
+    query_bind_i64(&run, create->seeds);
+    query_bind_text(&run, task_score_name(create->task->score));
+    /* its figures stay NULL until it is scored */
     status = query_done(&run, err);
     *id = sqlite3_last_insert_rowid(db->handle);
     return status;

@@ -11,6 +11,8 @@
 #include "server/store/records.h"
 #include "server/store/store.h"
 
+struct new_entry;
+
 /* Whose token this is. ST_UNAUTHENTICATED with err->code "token-malformed", "token-unknown" (no such token, or
  * another secret: which, is not said), "token-expired" (the date is in detail), "token-revoked". */
 enum status store_authenticate(struct store_reader *reader, struct arena *arena, struct str text,
@@ -63,6 +65,12 @@ enum status store_get_submission(struct store_reader *reader, struct arena *aren
                                  struct submission_record *submission, struct error *err);
 enum status store_get_submission_files(struct store_reader *reader, struct arena *arena, int64_t id,
                                        struct submission_files *files, struct error *err);
+enum status store_list_flags(struct store_reader *reader, struct arena *arena, int64_t entry_id,
+                             struct flag_record **rows, size_t *count, struct error *err);
+/* What verb_submit would flag of an entry that is not there yet: flag_record.ordinal says of which of its runs. */
+enum status store_find_flags(struct store_reader *reader, struct arena *arena,
+                             const struct new_entry *entry, struct flag_record **rows,
+                             size_t *count, struct error *err);
 enum status store_list_submission_events(struct store_reader *reader, struct arena *arena,
                                          int64_t id, struct submission_event_record **rows,
                                          size_t *count, struct error *err);

@@ -21,6 +21,8 @@ static enum status attach_all_ttas(struct store_reader *reader, struct arena *ar
                                    struct entry_record *rows, size_t count, struct error *err);
 static enum status attach_all_standings(struct store_reader *reader, struct arena *arena,
                                         struct entry_record *rows, size_t count, struct error *err);
+static enum status list_further(struct store_reader *reader, struct arena *arena, int64_t id,
+                                struct submission_files *files, struct error *err);
 static enum status attach_rest(struct store_reader *reader, struct arena *arena,
                                struct entry_record *entry, struct error *err);
 static enum status attach_ttas(struct store_reader *reader, struct arena *arena,
@@ -154,6 +156,8 @@ enum status store_get_submission(struct store_reader *reader, struct arena *aren
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the submission");
     if (!files.has_progress)
         submission->progress_sha256 = NULL;
+    submission->further = files.further;
+    submission->further_count = files.further_count;
     return ST_OK;
 }
 
@@ -174,6 +178,56 @@ enum status store_get_submission_files(struct store_reader *reader, struct arena
     *files = (struct submission_files){.entry = query_blob(&run)};
     files->has_progress = sqlite3_column_type(run.stmt, run.next) != SQLITE_NULL;
     files->progress = query_blob(&run);
+    status = query_end(&run, err);
+    return status == ST_OK ? list_further(reader, arena, id, files, err) : status;
+}
+
+static enum status list_further(struct store_reader *reader, struct arena *arena, int64_t id,
+                                struct submission_files *files, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_SUBMISSION_FILES, arena);
+    struct submission_file *rows = NULL;
+    size_t capacity = 0;
+
+    query_bind_i64(&run, id);
+    while (query_next(&run)) {
+        struct submission_file row = {.name = query_text(&run)};
+        unsigned char digest[SHA256_BYTES];
+        char hex[SHA256_HEX_BYTES];
+
+        row.bytes = query_blob(&run);
+        if (query_digest(&run, digest)) {
+            str_format_hex(digest, sizeof digest, hex);
+            row.sha256 = arena_copy(arena, str_from_cstr(hex));
+        }
+        rows = query_grow(&run, rows, files->further_count, &capacity, sizeof row);
+        if (rows != NULL)
+            rows[files->further_count++] = row;
+    }
+    files->further = rows;
+    return query_end(&run, err);
+}
+
+enum status store_list_flags(struct store_reader *reader, struct arena *arena, int64_t entry_id,
+                             struct flag_record **rows, size_t *count, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_FLAGS, arena);
+    size_t capacity = 0;
+
+    *rows = NULL;
+    *count = 0;
+    query_bind_i64(&run, entry_id);
+    while (query_next(&run)) {
+        struct flag_record row = {.code = query_text(&run)};
+
+        row.detail = query_text(&run);
+        row.run_id = query_opt(&run);
+        row.other_entry_id = query_opt(&run);
+        row.other_run_id = query_opt(&run);
+        *rows = query_grow(&run, *rows, *count, &capacity, sizeof row);
+        if (*rows != NULL)
+            (*rows)[(*count)++] = row;
+    }
     return query_end(&run, err);
 }
 

@@ -273,7 +273,7 @@ enum status store_ping(struct store_reader *reader, struct error *err)
     return status == ST_OK ? query_end(&run, err) : status;
 }
 
-/* The columns of run_row, in order. */
+/* The columns of run_row, in order, and what an uploader says of it. */
 static void read_run(struct query_run *run, struct run_record *row)
 {
     *row = (struct run_record){.id = query_i64(run)};
@@ -304,6 +304,8 @@ static void read_run(struct query_run *run, struct run_record *row)
     row->last_seq = query_i64(run);
     row->epoch_count = query_i64(run);
     row->last_value_text = query_text(run);
+    row->seed_text = query_text(run);
+    row->file_name = query_text(run);
 }
 
 static enum status list_runs(struct query_run *run, struct run_record **rows, size_t *count,

@@ -12,7 +12,6 @@
 #include "common/str.h"
 #include "common/task.h"
 
-#define ENTRY_RUNS_MAX       100
 #define FENCE_BYTES          24 /* an attempt's public id, with NUL */
 #define TOKEN_TEXT_BYTES_MAX 128
 #define LEASE_MS             60000
@@ -127,11 +126,30 @@ struct submission_record {
     int64_t revision;                           /* from 1 */
     struct opt_i64 overdue_ms;                  /* its deadline passed, and this was said then */
     const char *entry_sha256, *progress_sha256; /* hex; filled by store_get_submission alone */
+    const struct submission_file *further;      /* so is this: the files of several runs */
+    size_t further_count;
 };
 
+/* A file as it was sent. */
+struct submission_file {
+    const char *name; /* as it is asked for */
+    struct str bytes;
+    const char *sha256; /* hex; filled by reads alone */
+};
 struct submission_files {
-    struct str entry, progress; /* as they were sent */
+    struct str entry, progress; /* as they were sent; progress: of an entry of one run */
     bool has_progress;
+    const struct submission_file
+        *further; /* of an entry of several runs, in their order; others have none */
+    size_t further_count;
+};
+
+/* What looks wrong about an entry although no rule forbids it. */
+struct flag_record {
+    const char *code;   /* "equal-logs", "equal-seeds" ... */
+    const char *detail; /* one sentence for people */
+    struct opt_i64 run_id, other_entry_id, other_run_id;
+    struct opt_i64 ordinal, other_ordinal; /* of runs of the entry, while it is not stored */
 };
 
 struct submission_event_record {
@@ -190,7 +208,8 @@ struct run_record {
     int64_t task_version;
     const char *state; /* queued | running | unreachable | reached | missed | failed | cancelled */
     const char *reason;
-    struct opt_i64 seed; /* only once it is disclosed */
+    struct opt_i64 seed;               /* only once it is disclosed */
+    const char *seed_text, *file_name; /* as an uploader states it; NULL: unknown, the only file */
     struct opt_i64 started_ms, ended_ms, tta_ns, wall_ns, tta_seq;
     const char *tta_epoch_text;
     struct opt_i64 job_id, agent_id;

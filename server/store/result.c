@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/entry.h"
 #include "server/rank/score.h"
 #include "server/store/store_internal.h"
 #include "server/store/verbs.h"

@@ -180,6 +180,16 @@ enum status db_admit(struct db *db, struct arena *arena, const struct admission_
 enum status db_begin_standing(struct db *db, int64_t entry_id, struct error *err);
 enum status db_end_standing(struct db *db, int64_t entry_id, struct error *err);
 
+/* Runs that look the same (flag.c), of an entry that is not stored yet; lineage_id: of the entries that it takes the
+ * place of, 0: none. */
+struct new_entry;
+struct flag_record;
+enum status db_find_flags(struct db *db, struct arena *arena, const struct new_entry *entry,
+                          int64_t lineage_id, struct flag_record **rows, size_t *count,
+                          struct error *err);
+enum status db_insert_flag(struct db *db, int64_t entry_id, const struct flag_record *flag,
+                           struct error *err);
+
 /* One row of `token` with a fresh secret (token.c): for verb_create_token and verb_register_agent. */
 enum status db_insert_token(struct db *db, struct arena *arena, enum role role, struct str name,
                             struct opt_i64 expires_ms, int64_t *id, const char **text,

@@ -19,6 +19,9 @@ struct intake_row {
     int64_t revision;
     int64_t submission_id, entry_id; /* out */
     struct opt_i64 run_id;           /* out */
+    int64_t *run_ids;                /* out, of all runs */
+    struct flag_record *flags;       /* found before */
+    size_t flag_count;
 };
 
 /* Where a new submission belongs: what it revises or supersedes. */
@@ -59,8 +62,15 @@ static enum status insert_audit(struct db *db, struct arena *arena, const struct
 static enum status insert_entry(struct db *db, struct arena *arena, struct intake_row *row,
                                 struct error *err);
 static void bind_figures(struct query_run *run, const struct new_entry *entry);
-static enum status insert_run(struct db *db, struct intake_row *row, struct error *err);
-static enum status insert_epochs(struct db *db, const struct intake_row *row, struct error *err);
+static enum status insert_further_files(struct db *db, const struct intake_row *row,
+                                        struct error *err);
+static enum status insert_runs(struct db *db, struct arena *arena, struct intake_row *row,
+                               struct error *err);
+static enum status insert_run(struct db *db, const struct intake_row *row, size_t index,
+                              struct error *err);
+static enum status insert_epochs(struct db *db, int64_t run_id, const struct new_run *new_run,
+                                 struct error *err);
+static enum status insert_flags(struct db *db, const struct intake_row *row, struct error *err);
 
 enum status verb_submit(struct db *db, struct arena *arena, void *args, struct error *err)
 {
@@ -108,10 +118,16 @@ enum status verb_submit(struct db *db, struct arena *arena, void *args, struct e
         .supersedes_id = lineage.supersedes,
         .revision = lineage.revision,
     };
-    status = insert_all(db, arena, &row, err);
+    status = db_find_flags(db, arena, entry, lineage.entry_lineage.value, &row.flags,
+                           &row.flag_count, err);
+    if (status == ST_OK)
+        status = insert_all(db, arena, &row, err);
     submit->submission_id = row.submission_id;
     submit->entry_id = row.entry_id;
     submit->run_id = row.run_id;
+    submit->run_ids = row.run_ids;
+    submit->flags = row.flags;
+    submit->flag_count = row.flag_count;
     submit->state = row.state;
     submit->reason = row.reason;
     submit->since_ms = db->now_ms;
@@ -316,6 +332,10 @@ static void hash_content(const struct new_entry *entry, const struct submission_
     hash_part(hash, files->entry);
     if (files->has_progress)
         hash_part(hash, files->progress);
+    for (size_t i = 0; i < files->further_count; i++) {
+        hash_part(hash, str_from_cstr(files->further[i].name));
+        hash_part(hash, files->further[i].bytes);
+    }
     sha256_finish(hash, digest);
 }
 
@@ -401,11 +421,15 @@ static enum status insert_all(struct db *db, struct arena *arena, struct intake_
     enum status status = insert_submission(db, row, err);
 
     if (status == ST_OK)
+        status = insert_further_files(db, row, err);
+    if (status == ST_OK)
         status = insert_audit(db, arena, row, err);
     if (status == ST_OK)
         status = insert_entry(db, arena, row, err);
     if (status == ST_OK && row->entry->task->phase == TASK_TRAIN)
-        status = insert_run(db, row, err);
+        status = insert_runs(db, arena, row, err);
+    if (status == ST_OK)
+        status = insert_flags(db, row, err);
     if (status == ST_OK && row->accepted_ms.has)
         status = db_begin_standing(db, row->entry_id, err);
     if (status == ST_OK && row->accepted_ms.has && row->entry_lineage_id.has)
@@ -503,7 +527,8 @@ static enum status insert_entry(struct db *db, struct arena *arena, struct intak
     query_bind_text(&run, row->entry_date);
     query_bind_opt(&run, row->accepted_ms);
     query_bind_i64(&run, db->now_ms);
-    query_bind_i64(&run, entry->task->phase == TASK_TRAIN ? 1 : 0);
+    query_bind_i64(&run, (int64_t)entry->run_count);
+    query_bind_text(&run, task_score_name(entry->task->score));
     bind_figures(&run, entry);
     query_bind_opt(&run, row->entry_lineage_id);
     query_bind_opt(&run, row->supersedes_id);
@@ -538,44 +563,86 @@ static void bind_figures(struct query_run *run, const struct new_entry *entry)
     query_bind_text(run, entry->claim.region);
 }
 
-static enum status insert_run(struct db *db, struct intake_row *row, struct error *err)
+static enum status insert_further_files(struct db *db, const struct intake_row *row,
+                                        struct error *err)
+{
+    const struct submission_files *files = row->files;
+    enum status status = ST_OK;
+
+    for (size_t i = 0; i < files->further_count && status == ST_OK; i++) {
+        const struct submission_file *file = &files->further[i];
+        struct query_run run = query_begin(db, STMT_INSERT_SUBMISSION_FILE, NULL);
+        unsigned char digest[SHA256_BYTES];
+
+        crypto_sha256(file->bytes, digest);
+        query_bind_i64(&run, row->submission_id);
+        query_bind_i64(&run, (int64_t)i + 1);
+        query_bind_text(&run, file->name);
+        query_bind_blob(&run, file->bytes.len == 0 ? "" : file->bytes.data, file->bytes.len);
+        query_bind_blob(&run, digest, sizeof digest);
+        status = query_done(&run, err);
+    }
+    return status;
+}
+
+static enum status insert_runs(struct db *db, struct arena *arena, struct intake_row *row,
+                               struct error *err)
 {
     const struct new_entry *entry = row->entry;
-    const bool reached = entry->tta_ns.has && entry->crossing_index < entry->epoch_count;
-    struct query_run run = query_begin(db, STMT_INSERT_RUN, NULL);
-    enum status status;
+    struct query_run run;
+    enum status status = ST_OK;
 
-    query_bind_i64(&run, row->entry_id);
-    query_bind_i64(&run, 1);
-    query_bind_text(&run, reached ? "reached" : "missed");
-    query_bind_opt(&run, (struct opt_i64){0}); /* whatever seed it had is in misc */
-    query_bind_opt(&run, entry->tta_ns);
-    query_bind_text(&run, entry->epoch_text);
-    query_bind_opt(&run, (struct opt_i64){reached, (int64_t)entry->crossing_index + 1});
-    query_bind_text(&run, entry->accuracy_text);
-    status = query_done(&run, err);
+    row->run_ids = ARENA_NEW_ARRAY(arena, entry->run_count, int64_t);
+    if (row->run_ids == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the runs");
+    for (size_t i = 0; i < entry->run_count && status == ST_OK; i++) {
+        status = insert_run(db, row, i, err);
+        row->run_ids[i] = sqlite3_last_insert_rowid(db->handle);
+        if (status == ST_OK)
+            status = insert_epochs(db, row->run_ids[i], &entry->runs[i], err);
+        if (status == ST_OK)
+            status = db_note_run(db, row->run_ids[i], err);
+    }
     if (status != ST_OK)
         return status;
-    row->run_id = (struct opt_i64){true, sqlite3_last_insert_rowid(db->handle)};
+    row->run_id = (struct opt_i64){true, row->run_ids[entry->shown_run]};
     run = query_begin(db, STMT_SET_ENTRY_RUN, NULL);
     query_bind_i64(&run, row->entry_id);
     query_bind_opt(&run, row->run_id);
-    status = query_done(&run, err);
-    if (status == ST_OK)
-        status = insert_epochs(db, row, err);
-    return status == ST_OK ? db_note_run(db, row->run_id.value, err) : status;
+    return query_done(&run, err);
 }
 
-static enum status insert_epochs(struct db *db, const struct intake_row *row, struct error *err)
+static enum status insert_run(struct db *db, const struct intake_row *row, size_t index,
+                              struct error *err)
 {
-    const struct new_entry *entry = row->entry;
+    const struct new_run *new_run = &row->entry->runs[index];
+    struct query_run run = query_begin(db, STMT_INSERT_UPLOADED_RUN, NULL);
+
+    query_bind_i64(&run, row->entry_id);
+    query_bind_i64(&run, (int64_t)index + 1);
+    query_bind_text(&run, new_run->tta_ns.has ? "reached" : "missed");
+    query_bind_opt(&run, new_run->tta_ns);
+    query_bind_text(&run, new_run->epoch_text);
+    query_bind_opt(&run,
+                   (struct opt_i64){new_run->tta_ns.has, (int64_t)new_run->crossing_index + 1});
+    query_bind_text(&run, new_run->accuracy_text);
+    query_bind_text(&run, new_run->file_name);
+    query_bind_text(&run, new_run->seed_text);
+    query_bind_blob(&run, new_run->progress_sha256, SHA256_BYTES);
+    query_bind_blob(&run, new_run->rows_sha256, SHA256_BYTES);
+    return query_done(&run, err);
+}
+
+static enum status insert_epochs(struct db *db, int64_t run_id, const struct new_run *new_run,
+                                 struct error *err)
+{
     enum status status = ST_OK;
 
-    for (size_t i = 0; i < entry->epoch_count && status == ST_OK; i++) {
-        const struct new_epoch *epoch = &entry->epochs[i];
+    for (size_t i = 0; i < new_run->epoch_count && status == ST_OK; i++) {
+        const struct new_epoch *epoch = &new_run->epochs[i];
         struct query_run run = query_begin(db, STMT_INSERT_EPOCH, NULL);
 
-        query_bind_opt(&run, row->run_id);
+        query_bind_i64(&run, run_id);
         query_bind_opt(&run, (struct opt_i64){0}); /* no attempt */
         query_bind_i64(&run, (int64_t)i + 1);
         query_bind_str(&run, epoch->label);
@@ -588,6 +655,26 @@ static enum status insert_epochs(struct db *db, const struct intake_row *row, st
         query_bind_opt(&run, (struct opt_i64){0});
         query_bind_text(&run, epoch->extra_json);
         status = query_done(&run, err);
+    }
+    return status;
+}
+
+/* They name runs by their place in the entry until it is stored. */
+static enum status insert_flags(struct db *db, const struct intake_row *row, struct error *err)
+{
+    enum status status = ST_OK;
+
+    for (size_t i = 0; i < row->flag_count && status == ST_OK; i++) {
+        struct flag_record *flag = &row->flags[i];
+
+        if (flag->ordinal.has)
+            flag->run_id = (struct opt_i64){true, row->run_ids[flag->ordinal.value - 1]};
+        if (flag->other_ordinal.has) {
+            flag->other_entry_id = (struct opt_i64){true, row->entry_id};
+            flag->other_run_id =
+                (struct opt_i64){true, row->run_ids[flag->other_ordinal.value - 1]};
+        }
+        status = db_insert_flag(db, row->entry_id, flag, err);
     }
     return status;
 }

@@ -34,6 +34,16 @@ struct new_epoch {
     int64_t official_ns;
     const char *extra_json;
 };
+struct new_run {                            /* one uploaded training */
+    const char *file_name;                  /* NULL: the submission's own progress file */
+    const char *seed_text;                  /* as it was stated; NULL: it was not */
+    struct opt_i64 tta_ns;                  /* none: it missed the target */
+    const char *epoch_text, *accuracy_text; /* of the crossing */
+    const struct new_epoch *epochs;         /* in order */
+    size_t epoch_count, crossing_index;
+    unsigned char progress_sha256[SHA256_BYTES]; /* of the file */
+    unsigned char rows_sha256[SHA256_BYTES];     /* of its values alone */
+};
 struct new_entry {
     const struct task *task;
     struct str name;                                   /* 1..ENTRY_NAME_BYTES_MAX */
@@ -46,9 +56,9 @@ struct new_entry {
     const char *misc_json, *extra_json;
     const char *device_kind, *device_model, *cloud;
     struct opt_i64 devices, nodes;
-    struct price_claim claim;           /* of the machines that were rented; history: not asked */
-    const struct new_epoch *epochs;     /* training: the progress file, in order */
-    size_t epoch_count, crossing_index; /* of the first that meets the target, with tta_ns.has */
+    struct price_claim claim;    /* of the machines that were rented; history: not asked */
+    const struct new_run *runs;  /* training: 1..ENTRY_RUNS_MAX of them */
+    size_t run_count, shown_run; /* shown_run: index of the one that stands for the entry */
 };
 
 /* A submission and its entry; what becomes of it is its task's policy and review (docs/review.md). A revision
@@ -66,7 +76,10 @@ struct submit {
     const char *state, *reason, *next; /* next: what happens next, for people */
     const char *owner;                 /* who has to act */
     int64_t since_ms, lineage_id, revision;
-    struct opt_i64 deadline_ms, run_id;
+    struct opt_i64 deadline_ms, run_id; /* run_id: that stands for it */
+    const int64_t *run_ids;             /* of all, in order */
+    const struct flag_record *flags;    /* what looks wrong about it */
+    size_t flag_count;
     struct top5 top5;        /* where it was asked for */
     struct opt_i64 other_id; /* out on ST_CONFLICT: the submission that is there, if it is one */
 };

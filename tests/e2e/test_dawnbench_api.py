@@ -46,7 +46,7 @@ def without(*fields):
     return json.dumps({key: value for key, value in ENTRY.items() if key not in fields})
 
 
-# code -> (task, entry, progress): one fault each, the rest as good as it can be. None: not sent.
+# code -> (task, entry, progress): one fault each, the rest as good as it can be. None: not sent; a list: of runs.
 CASES = {
     "missing_file": ("cifar10-train", entry(), None),
     "empty_file": ("cifar10-train", " \n", ROWS),
@@ -86,6 +86,10 @@ CASES = {
     "email_without_at": ("cifar10-train", entry(authorEmail="example.org"), ROWS),
     "value_implausible": ("cifar10-train", entry(costPerHour=1e6), ROWS),
     "field_misspelt": ("cifar10-train", entry(cost_per_hour=0.9), ROWS),
+    "run_missed": ("cifar10-train", entry(), [ROWS, HEADER + "1\t0.1\t90\n2\t0.2\t93\n", HEADER + "1\t0.1\t94\n"]),
+    "equal_logs": ("cifar10-train", entry(), [ROWS, ROWS]),
+    "equal_seeds": ("cifar10-train", entry(misc={"seeds": [1, 1]}), [ROWS, HEADER + "1\t0.1\t94\n"]),
+    "seeds_unclear": ("cifar10-train", entry(misc={"seeds": "1, 2"}), [ROWS, HEADER + "1\t0.1\t94\n"]),
     "epoch_from_0": ("cifar10-train", entry(), HEADER + "0\t0.1\t90\n1\t0.2\t94\n"),
     "epoch_not_increasing": ("cifar10-train", entry(), HEADER + "1\t0.1\t90\n1\t0.2\t94\n"),
     "epoch_hours_look_swapped": ("cifar10-train", entry(), "hours\tepoch\ttop1Accuracy\n"
@@ -113,7 +117,9 @@ def send(server, path, task, entry_file, progress_file, name="sample", token=Non
     """Multipart, with the bytes as they are. (status, answer)"""
     boundary = uuid.uuid4().hex
     body = b""
-    for part, value, ending in (("task", task, None), ("entry", entry_file, ".json"), ("progress", progress_file, ".tsv")):
+    runs = progress_file if isinstance(progress_file, list) else [progress_file]
+    for part, value, ending in (("task", task, None), ("entry", entry_file, ".json"),
+                                *(("progress", run, f"-{i}.tsv") for i, run in enumerate(runs))):
         if value is None:
             continue
         file_name = f'; filename="{name}{ending}"' if ending else ""

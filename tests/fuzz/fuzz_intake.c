@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_intake.c: the judge of submissions on any two files. The first byte chooses task and mode; the
- * files are apart by a byte 0x1F. Whatever is judged: counts add up, every finding is whole and in order, and what
+/* tests/fuzz/fuzz_intake.c: the judge of submissions on any files. The first byte chooses task and mode; the files,
+ * the entry first, are apart by a byte 0x1F each. Whatever is judged: counts add up, every finding is whole and in order, and what
  * is acceptable has all that the store asserts. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 #include "common/task.h"
 #include "server/api/accept.h"
 #include "server/intake/intake.h"
+
+enum { RUNS_MAX = 5 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -44,8 +46,10 @@ static void check_findings(const struct intake_result *result)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct intake_input input = {.whole = true, .today_days = 20788};
+    struct intake_source sources[RUNS_MAX];
     struct intake_result result;
     struct new_entry entry;
+    struct str rest;
     struct arena arena;
     size_t at;
 
@@ -55,12 +59,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     input.mode = (data[0] & 8) != 0 ? INTAKE_HISTORY : INTAKE_NEW;
     input.entry = (struct str){(const char *)data + 1, bytes - 1};
     input.has_entry = true;
-    if (str_find_char(input.entry, '\x1F', &at)) {
-        input.has_progress = true;
-        input.progress = str_slice(input.entry, at + 1, input.entry.len);
-        input.entry = str_slice(input.entry, 0, at);
+    input.progress = sources;
+    rest = input.entry;
+    while (input.progress_count < RUNS_MAX && str_find_char(rest, '\x1F', &at)) {
+        struct intake_source *source = &sources[input.progress_count++];
+
+        if (input.progress_count == 1)
+            input.entry = str_slice(rest, 0, at);
+        else
+            sources[input.progress_count - 2].bytes = str_slice(rest, 0, at);
+        rest = str_slice(rest, at + 1, rest.len);
+        *source = (struct intake_source){"run.tsv", rest};
     }
-    arena_init(&arena, INTAKE_ARENA_BYTES_MAX);
+    arena_init(&arena, INTAKE_ARENA_BYTES(bytes));
     if (intake_check(&input, &arena, &result, NULL) != ST_OK)
         __builtin_trap(); /* the arena is said to be enough for whatever is in the files */
     check_findings(&result);

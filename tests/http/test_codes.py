@@ -20,6 +20,8 @@ def form(row, name=None):
     for part, ending in (("entry", "json"), ("progress", "tsv")):
         if part in row:
             parts.append((part, f"sample.{ending}", bytes.fromhex(row[part])))
+    if "further" in row:
+        parts.append(("progress", "second.tsv", bytes.fromhex(row["further"])))
     if name:
         parts.append(("name", None, name.encode()))
     out = b""

@@ -16,7 +16,7 @@ ALLOWED = {
     "server/tools": [],
     "server/rank": [],
     "server/price": [],
-    "server/intake": ["server/rank"],
+    "server/intake": ["server/rank", "server/price"],
     "server/store": ["server/rank", "server/intake", "server/price"],
     "server/mlperf": ["server/rank"],
     "server/queue": ["server/store"],

@@ -29,6 +29,7 @@ int main(void)
             row->task);
         print_hex("entry", row->entry, row);
         print_hex("progress", row->progress, row);
+        print_hex("further", row->further, row);
         (void)printf("}\n");
     }
     return fflush(stdout) == 0 ? 0 : 1;

@@ -32,13 +32,14 @@ static void accept_files(const char *task_id, const char *entry_text, const char
                          const struct accept_facets *facets, struct arena *arena,
                          struct new_entry *entry)
 {
+    const struct intake_source source = {.name = "x.tsv", .bytes = str_from_cstr(progress)};
     const struct intake_input input = {.task = task_find(tasks, str_from_cstr(task_id)),
                                        .mode = INTAKE_HISTORY,
                                        .whole = true,
                                        .has_entry = true,
-                                       .has_progress = progress != NULL,
                                        .entry = str_from_cstr(entry_text),
-                                       .progress = str_from_cstr(progress)};
+                                       .progress = &source,
+                                       .progress_count = progress != NULL ? 1 : 0};
     struct intake_result result;
 
     arena_init(arena, INTAKE_ARENA_BYTES_MAX);
@@ -74,11 +75,13 @@ static void a_training_keeps_its_rows_and_its_crossing(void **state)
     assert_string_equal(entry.cost_per_hour_text, "2.0");
     assert_string_equal(entry.misc_json, "\"old\"");
     assert_string_equal(entry.extra_json, "{\"x\":[1]}");
-    assert_int_equal(entry.epoch_count, 2);
-    assert_int_equal(entry.crossing_index, 1);
-    assert_string_equal(entry.epochs[0].extra_json, "{\"top1Accuracy\":5e-1}");
-    assert_true(str_eq(entry.epochs[1].value_text, STR("93.0")));
-    assert_true(entry.epochs[1].official_ns == 4500000000000);
+    assert_int_equal(entry.run_count, 1);
+    assert_null(entry.runs[0].file_name); /* the submission's own progress file */
+    assert_int_equal(entry.runs[0].epoch_count, 2);
+    assert_int_equal(entry.runs[0].crossing_index, 1);
+    assert_string_equal(entry.runs[0].epochs[0].extra_json, "{\"top1Accuracy\":5e-1}");
+    assert_true(str_eq(entry.runs[0].epochs[1].value_text, STR("93.0")));
+    assert_true(entry.runs[0].epochs[1].official_ns == 4500000000000);
     assert_string_equal(entry.device_kind, "gpu");
     assert_string_equal(entry.cloud, "aws");
     assert_true(entry.devices.has && entry.devices.value == 8 && !entry.nodes.has);
@@ -98,7 +101,7 @@ static void an_inference_has_no_rows(void **state)
     assert_string_equal(entry.inference_cost_text, "1e-6");
     assert_string_equal(entry.latency_ms_text, "7.9");
     assert_false(entry.tta_ns.has || entry.cost_pico.has);
-    assert_int_equal(entry.epoch_count, 0);
+    assert_int_equal(entry.run_count, 0);
     assert_null(entry.device_kind);
     arena_fini(&arena);
 }

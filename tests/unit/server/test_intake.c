@@ -56,11 +56,12 @@ static void judge_input(struct judged *judged, struct intake_input *input, const
 static void judge(struct judged *judged, const char *task, enum intake_mode mode, const char *entry,
                   const char *progress)
 {
+    const struct intake_source source = {.bytes = str_from_cstr(progress)};
     struct intake_input input = {.mode = mode,
                                  .has_entry = entry != NULL,
-                                 .has_progress = progress != NULL,
                                  .entry = str_from_cstr(entry),
-                                 .progress = str_from_cstr(progress)};
+                                 .progress = &source,
+                                 .progress_count = progress != NULL ? 1 : 0};
 
     judge_input(judged, &input, task);
 }
@@ -98,10 +99,15 @@ static void every_code_has_a_sample_that_shows_it(void **state)
     (void)state;
     for (size_t i = 0; i < intake_code_count; i++) {
         const struct intake_code *code = &intake_codes[i];
+        struct intake_source sources[] = {{"one.tsv", STR("")},
+                                          {"two.tsv", str_from_cstr(code->further)}};
         struct intake_input input = {.mode = code->mode,
                                      .whole = code->whole,
                                      .has_entry = code->entry != NULL,
-                                     .has_progress = code->progress != NULL};
+                                     .progress = sources,
+                                     .progress_count = code->further != NULL    ? 2
+                                                       : code->progress != NULL ? 1
+                                                                                : 0};
         const struct intake_finding *finding;
         struct judged judged;
         struct buf text;
@@ -113,9 +119,9 @@ static void every_code_has_a_sample_that_shows_it(void **state)
         assert_false(text.failed);
         if (code->entry != NULL) {
             input.entry = buf_str(&text);
-            input.progress = str_from_cstr(code->progress);
+            sources[0].bytes = str_from_cstr(code->progress);
         } else {
-            input.progress = buf_str(&text);
+            sources[0].bytes = buf_str(&text);
         }
         judge_input(&judged, &input, code->task);
         finding = must_find(&judged, code->code, NULL, "its sample");
@@ -136,17 +142,19 @@ static void a_good_training_gives_exact_values(void **state)
     static const char entry[] = "{" MEMBERS ",\"costPerHour\":3.06,\"commitHash\":\"0123abc\","
                                 "\"codeURL\":\" https://example.org/x \",\"optimizer\":\"SGD\","
                                 "\"misc\":{\"a\":1}}";
-    struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+    struct intake_source source = {0};
+    struct intake_input input = {
+        .whole = true, .has_entry = true, .progress = &source, .progress_count = 1};
     const struct intake_record *record;
     struct judged judged;
 
     (void)state;
     input.entry = str_from_cstr(entry);
-    input.progress = STR("top1Accuracy\thours\tepoch\n"
-                         "50\t0\t1\n"
-                         "94.0\t0.02056706\t2.5\n"
-                         "93.5\t0.03\t3\n"
-                         "99\t0.04\t4\n");
+    source.bytes = STR("top1Accuracy\thours\tepoch\n"
+                       "50\t0\t1\n"
+                       "94.0\t0.02056706\t2.5\n"
+                       "93.5\t0.03\t3\n"
+                       "99\t0.04\t4\n");
     judge_input(&judged, &input, "cifar10-train");
     record = &judged.result.record;
     assert_true(judged.result.acceptable);
@@ -154,13 +162,13 @@ static void a_good_training_gives_exact_values(void **state)
     /* The first row that meets the target decides, equal counts, and columns go by name. */
     assert_true(record->has_tta && record->tta_ns == 74041416000);
     assert_string_equal(record->tta_hours_text, "0.02056706");
-    assert_int_equal(record->crossing_index, 1);
-    assert_true(record->epoch == 2.5 && record->epoch_count == 2.5);
+    assert_int_equal(record->runs[0].crossing_index, 1);
+    assert_true(record->runs[0].epoch == 2.5 && record->runs[0].epoch_count == 2.5);
     assert_string_equal(record->accuracy_text, "94.0");
     assert_true(record->has_cost && record->cost_pico == 62935203600);
     assert_string_equal(record->cost_per_hour_text, "3.06");
-    assert_int_equal(record->row_count, 4);
-    assert_true(record->rows[3].elapsed_ns == 144000000000);
+    assert_int_equal(record->runs[0].row_count, 4);
+    assert_true(record->runs[0].rows[3].elapsed_ns == 144000000000);
     assert_string_equal(record->code_url, "https://example.org/x");
     assert_true(record->code_is_link);
     assert_string_equal(record->extra_json, "{\"optimizer\":\"SGD\"}");
@@ -177,7 +185,8 @@ static void labels_from_0_count_one_more(void **state)
     judge(&judged, "cifar10-train", INTAKE_HISTORY, NULL,
           TRAIN_HEADER "0\t0.1\t90\n1\t0.2\t94.0000001335144\n");
     assert_true(judged.result.acceptable);
-    assert_true(judged.result.record.epoch == 1.0 && judged.result.record.epoch_count == 2.0);
+    assert_true(judged.result.record.runs[0].epoch == 1.0 &&
+                judged.result.record.runs[0].epoch_count == 2.0);
     assert_int_equal(judged.result.warning_count, 1);
     assert_int_equal(find(&judged, "epoch_from_0", NULL)->line, 2);
     arena_fini(&judged.arena);
@@ -394,14 +403,16 @@ static void one_fault_on_every_line_is_told_five_times_and_counted(void **state)
 static void faults_of_both_files_come_at_once_in_order(void **state)
 {
     static const char entry[] = "{\n\"author\":7,\n\"version\":\"v9\"\n}";
-    struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+    struct intake_source source = {0};
+    struct intake_input input = {
+        .whole = true, .has_entry = true, .progress = &source, .progress_count = 1};
     struct judged judged;
     int line = 0;
     bool progress = false;
 
     (void)state;
     input.entry = str_from_cstr(entry);
-    input.progress = STR(TRAIN_HEADER "2\tx\t90\n1\t0.1\ty\n");
+    source.bytes = STR(TRAIN_HEADER "2\tx\t90\n1\t0.1\ty\n");
     judge_input(&judged, &input, "cifar10-train");
     assert_non_null(find(&judged, "bad_type", "author"));
     assert_non_null(find(&judged, "bad_version", "version"));
@@ -443,7 +454,7 @@ static void history_gets_no_advice_and_old_sins_pass(void **state)
     judge(&judged, "squad-train", INTAKE_HISTORY, NULL,
           "epoch\thours\tf1Score\n1\t1\t70\n2\t2\t75\n");
     assert_true(judged.result.acceptable);
-    assert_int_equal(judged.result.record.crossing_index, 1);
+    assert_int_equal(judged.result.record.runs[0].crossing_index, 1);
     assert_non_null(find(&judged, "f1_looks_like_percent", "f1Score"));
     arena_fini(&judged.arena);
     judge(&judged, "squad-train", INTAKE_NEW, NULL, "epoch\thours\tf1Score\n1\t1\t70\n2\t2\t75\n");
@@ -501,6 +512,227 @@ static void hours_that_differ_little_are_told_only_when_the_epochs_differ_much(v
     }
 }
 
+/* n files of runs beside one entry, judged for a task whose rule may be another. */
+#define RUNS_MAX 8
+struct many {
+    struct task task;
+    struct intake_source sources[RUNS_MAX];
+    struct intake_input input;
+};
+static void judge_many(struct judged *judged, struct many *many, enum task_score score,
+                       const char *entry, const char *const *progress)
+{
+    static const char *const names[] = {"a.tsv", "b.tsv", "c.tsv", "d.tsv",
+                                        "e.tsv", "f.tsv", "g.tsv", "h.tsv"};
+
+    many->task = *task_find(tasks, STR("cifar10-train"));
+    many->task.score = score;
+    many->input = (struct intake_input){.task = &many->task,
+                                        .mode = INTAKE_NEW,
+                                        .whole = true,
+                                        .has_entry = true,
+                                        .entry = str_from_cstr(entry),
+                                        .progress = many->sources,
+                                        .today_days = today};
+    for (size_t i = 0; i < RUNS_MAX && progress[i] != NULL; i++)
+        many->sources[many->input.progress_count++] =
+            (struct intake_source){names[i], str_from_cstr(progress[i])};
+    arena_init(&judged->arena, INTAKE_ARENA_BYTES(RUNS_MAX * ENTRY_FILE_BYTES_MAX));
+    assert_int_equal(intake_check(&many->input, &judged->arena, &judged->result, NULL), ST_OK);
+}
+
+#define RUN(hours)  TRAIN_HEADER "1\t0.01\t90\n2\t" hours "\t94\n"
+#define MISSED(acc) TRAIN_HEADER "1\t0.01\t90\n2\t0.3\t" acc "\n"
+
+static void the_score_of_the_runs_is_the_time_of_the_entry(void **state)
+{
+    static const char entry[] = "{" MEMBERS ",\"costPerHour\":3.6}";
+    static const struct {
+        enum task_score score;
+        const char *progress[RUNS_MAX];
+        bool has;
+        int64_t tta_s, cost_usd_e3;
+        size_t shown;
+        bool is_a_run; /* whose hours are kept as they were written */
+    } cases[] = {
+        {TASK_SCORE_MEDIAN, {RUN("0.5"), NULL}, true, 1800, 1800, 0, true},
+        {TASK_SCORE_MEDIAN, {RUN("0.5"), RUN("0.1"), RUN("0.25"), NULL}, true, 900, 900, 2, true},
+        {TASK_SCORE_MEDIAN, {RUN("0.5"), RUN("0.1"), NULL}, true, 1080, 1080, 1, false},
+        {TASK_SCORE_MEDIAN,
+         {RUN("0.5"), RUN("0.1"), MISSED("93.9"), NULL},
+         true,
+         1800,
+         1800,
+         0,
+         true},
+        {TASK_SCORE_MEDIAN, {RUN("0.1"), MISSED("93.9"), NULL}, false, 0, 0, 0, false},
+        {TASK_SCORE_MEAN, {RUN("0.5"), RUN("0.1"), RUN("0.25"), NULL}, true, 1020, 1020, 2, false},
+        {TASK_SCORE_MEAN, {RUN("0.5"), RUN("0.1"), MISSED("93.9"), NULL}, false, 0, 0, 0, false},
+        {TASK_SCORE_OLYMPIC,
+         {RUN("0.5"), RUN("0.1"), MISSED("93.9"), NULL},
+         true,
+         1800,
+         1800,
+         0,
+         true},
+        {TASK_SCORE_OLYMPIC,
+         {RUN("0.5"), MISSED("93.8"), MISSED("93.9"), NULL},
+         false,
+         0,
+         0,
+         0,
+         false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct intake_record *record;
+        struct judged judged;
+        struct many many;
+
+        judge_many(&judged, &many, cases[i].score, entry, cases[i].progress);
+        record = &judged.result.record;
+        assert_int_equal(judged.result.acceptable, cases[i].has);
+        assert_int_equal(record->has_tta, cases[i].has);
+        assert_int_equal(record->run_count, many.input.progress_count);
+        if (!cases[i].has) {
+            assert_string_equal(must_find(&judged, "threshold_not_reached", NULL, "runs")->file,
+                                "progress");
+        } else {
+            assert_true(record->tta_ns == cases[i].tta_s * 1000000000);
+            assert_true(record->has_cost && record->cost_pico == cases[i].cost_usd_e3 * 1000000000);
+            assert_int_equal(record->shown_run, cases[i].shown);
+            assert_int_equal(record->tta_hours_text != NULL, cases[i].is_a_run);
+        }
+        arena_fini(&judged.arena);
+    }
+}
+
+static void a_missed_run_is_a_warning_that_names_its_file(void **state)
+{
+    const char *const progress[] = {RUN("0.5"), RUN("0.1"), MISSED("93.9"), NULL};
+    const struct intake_finding *finding;
+    struct judged judged;
+    struct many many;
+
+    (void)state;
+    judge_many(&judged, &many, TASK_SCORE_MEDIAN, "{" MEMBERS "}", progress);
+    finding = must_find(&judged, "run_missed", "top1Accuracy", "three runs");
+    assert_string_equal(finding->file, "c.tsv");
+    assert_int_equal(finding->file_index, 3);
+    assert_int_equal(finding->line, 3);
+    assert_true(judged.result.record.runs[2].missed && !judged.result.record.runs[2].reached);
+    arena_fini(&judged.arena);
+}
+
+static void faults_of_every_run_come_at_once_by_file(void **state)
+{
+    const char *const progress[] = {RUN("0.5"), RUN("x"), TRAIN_HEADER "1\t2\n", NULL};
+    struct judged judged;
+    struct many many;
+    size_t before = 0;
+
+    (void)state;
+    judge_many(&judged, &many, TASK_SCORE_MEDIAN, "{" MEMBERS "}", progress);
+    assert_string_equal(must_find(&judged, "not_a_number", "hours", "runs")->file, "b.tsv");
+    assert_string_equal(must_find(&judged, "tsv_fields", "", "runs")->file, "c.tsv");
+    for (size_t i = 0; i < judged.result.finding_count; i++) {
+        assert_true(judged.result.findings[i].file_index >= before);
+        before = judged.result.findings[i].file_index;
+    }
+    assert_false(judged.result.record.has_tta); /* what cannot be read may have been slower */
+    arena_fini(&judged.arena);
+}
+
+static void fewer_runs_than_the_task_asks_for_are_refused(void **state)
+{
+    const char *const progress[] = {RUN("0.5"), RUN("0.4"), NULL};
+    struct judged judged;
+    struct many many;
+
+    (void)state;
+    for (int runs = 2; runs <= 3; runs++) {
+        judge_many(&judged, &many, TASK_SCORE_MEDIAN, "{" MEMBERS "}", progress);
+        arena_fini(&judged.arena);
+        many.task.runs = runs;
+        arena_init(&judged.arena, INTAKE_ARENA_BYTES_MAX);
+        assert_int_equal(intake_check(&many.input, &judged.arena, &judged.result, NULL), ST_OK);
+        assert_int_equal(find(&judged, "missing_file", "progress") != NULL, runs == 3);
+        arena_fini(&judged.arena);
+    }
+}
+
+static void equal_logs_are_found_however_they_are_written(void **state)
+{
+    static const struct {
+        const char *other;
+        bool told;
+    } cases[] = {
+        {TRAIN_HEADER "1\t0.01\t90\n2\t0.5\t94\n", true}, /* byte for byte */
+        {TRAIN_HEADER "1.0\t.010\t90.00\r\n2\t5e-1\t94.0", true},
+        {"hours\ttop1Accuracy\tepoch\n0.01\t90\t1\n0.5\t94\t2\n", true},
+        {TRAIN_HEADER "1\t0.01\t90\n2\t0.5000001\t94\n", false},
+        {TRAIN_HEADER "1\t0.01\t90\n2\t0.5\t94\n3\t0.6\t94\n", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *const progress[] = {RUN("0.5"), RUN("0.4"), cases[i].other, NULL};
+        const struct intake_finding *finding;
+        struct judged judged;
+        struct many many;
+
+        judge_many(&judged, &many, TASK_SCORE_MEDIAN, "{" MEMBERS "}", progress);
+        finding = find(&judged, "equal_logs", NULL);
+        assert_int_equal(finding != NULL, cases[i].told);
+        assert_true(finding == NULL || strcmp(finding->file, "c.tsv") == 0);
+        assert_true(judged.result.acceptable); /* nothing forbids it: who reads it is told */
+        arena_fini(&judged.arena);
+    }
+}
+
+static void seeds_are_those_that_misc_states(void **state)
+{
+    static const struct {
+        const char *misc, *code, *seed; /* code NULL: nothing is said; seed: of the second run */
+    } cases[] = {
+        {"\"seeds\":[1,2,3]", NULL, "2"},
+        {"\"seeds\":[\"0x1\",\" 7 \",3]", NULL, "7"},
+        {"\"seeds\":[1,18446744073709551615,3]", NULL, "18446744073709551615"},
+        {"\"seeds\":[1,2,1]", "equal_seeds", "2"},
+        {"\"seeds\":[1,2]", "seeds_unclear", NULL},
+        {"\"seeds\":[1,2,3,4]", "seeds_unclear", NULL},
+        {"\"seeds\":[1,2.5,3]", "seeds_unclear", NULL},
+        {"\"seeds\":[1,\"\",3]", "seeds_unclear", NULL},
+        {"\"seeds\":{}", "seeds_unclear", NULL},
+        {"\"seed\":1", "seeds_unclear", NULL},
+        {"\"a\":1", NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *const progress[] = {RUN("0.5"), RUN("0.4"), RUN("0.3"), NULL};
+        const struct intake_run *run;
+        struct judged judged;
+        struct many many;
+        char entry[512];
+
+        (void)snprintf(entry, sizeof entry, "{" MEMBERS ",\n\"misc\":{%s}}", cases[i].misc);
+        judge_many(&judged, &many, TASK_SCORE_MEDIAN, entry, progress);
+        run = &judged.result.record.runs[1];
+        if (cases[i].code != NULL)
+            assert_int_equal(must_find(&judged, cases[i].code, "misc", entry)->line, 2);
+        else
+            assert_int_equal(judged.result.warning_count, 0);
+        if (cases[i].seed != NULL)
+            assert_string_equal(run->seed_text, cases[i].seed);
+        else
+            assert_null(run->seed_text);
+        assert_true(judged.result.acceptable);
+        arena_fini(&judged.arena);
+    }
+}
+
 static void what_the_agent_writes_is_accepted_without_a_warning(void **state)
 {
     static const struct entry_epoch epochs[] = {{1, 60000000000, 5000, 10000},
@@ -518,7 +750,9 @@ static void what_the_agent_writes_is_accepted_without_a_warning(void **state)
                                 .timestamp = "2026-12-01",
                                 .cost_usd_per_hour = "0.10",
                                 .misc = misc};
-    struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+    struct intake_source source = {0};
+    struct intake_input input = {
+        .whole = true, .has_entry = true, .progress = &source, .progress_count = 1};
     struct judged judged;
     struct buf json, tsv;
 
@@ -528,11 +762,11 @@ static void what_the_agent_writes_is_accepted_without_a_warning(void **state)
     assert_int_equal(entry_append_json(&json, &entry, NULL), ST_OK);
     assert_int_equal(entry_append_tsv(&tsv, task, epochs, ARRAY_LEN(epochs), NULL), ST_OK);
     input.entry = buf_str(&json);
-    input.progress = buf_str(&tsv);
+    source.bytes = buf_str(&tsv);
     judge_input(&judged, &input, "cifar10-train-quick");
     assert_true(judged.result.acceptable);
     assert_int_equal(judged.result.warning_count, 0);
-    assert_int_equal(judged.result.record.crossing_index, 2);
+    assert_int_equal(judged.result.record.runs[0].crossing_index, 2);
     assert_true(judged.result.record.tta_ns == 180000000000); /* hours with 9 decimals: 3.6 us */
     assert_true(judged.result.record.cost_pico == 5000000000);
     arena_fini(&judged.arena);
@@ -544,12 +778,12 @@ static void what_the_agent_writes_is_accepted_without_a_warning(void **state)
 static void an_arena_that_is_too_small_is_an_error_not_a_verdict(void **state)
 {
     static const char entry[] = "{" MEMBERS ",\"costPerHour\":\"x\"}";
-    struct intake_input input = {.has_entry = true, .has_progress = true};
+    const struct intake_source source = {.bytes = STR(TRAIN_HEADER "0\t0.1\t90\n1\tx\t94\n")};
+    struct intake_input input = {.has_entry = true, .progress = &source, .progress_count = 1};
 
     (void)state;
     input.task = task_find(tasks, STR("cifar10-train"));
     input.entry = str_from_cstr(entry);
-    input.progress = STR(TRAIN_HEADER "0\t0.1\t90\n1\tx\t94\n");
     for (size_t bytes = 0; bytes < 4096; bytes += 64) {
         struct intake_result result;
         struct error err = {0};
@@ -578,7 +812,9 @@ static void the_stated_arena_is_enough_for_the_worst_files(void **state)
     for (size_t i = 0; progress.len + 8 < ENTRY_FILE_BYTES_MAX; i++)
         buf_append_cstr(&progress, i == 0 ? "0\t0\tx\n" : "1\t1\t1\n");
     for (size_t u = 0; u < ARRAY_LEN(units); u++) {
-        struct intake_input input = {.whole = true, .has_entry = true, .has_progress = true};
+        struct intake_source source = {0};
+        struct intake_input input = {
+            .whole = true, .has_entry = true, .progress = &source, .progress_count = 1};
         struct judged judged;
 
         buf_clear(&entry);
@@ -590,7 +826,7 @@ static void the_stated_arena_is_enough_for_the_worst_files(void **state)
                 buf_append_cstr(&entry, units[u]);
         buf_append_cstr(&entry, u == 2 ? "\"z\":1}" : "1]}");
         input.entry = buf_str(&entry);
-        input.progress = buf_str(&progress);
+        source.bytes = buf_str(&progress);
         judge_input(&judged, &input, "cifar10-train");
         assert_false(judged.result.acceptable);
         assert_true(judged.arena.used_bytes < INTAKE_ARENA_BYTES_MAX / 2);
@@ -618,6 +854,12 @@ int main(void)
         cmocka_unit_test(history_gets_no_advice_and_old_sins_pass),
         cmocka_unit_test(only_single_http_addresses_become_links),
         cmocka_unit_test(hours_that_differ_little_are_told_only_when_the_epochs_differ_much),
+        cmocka_unit_test(the_score_of_the_runs_is_the_time_of_the_entry),
+        cmocka_unit_test(a_missed_run_is_a_warning_that_names_its_file),
+        cmocka_unit_test(faults_of_every_run_come_at_once_by_file),
+        cmocka_unit_test(fewer_runs_than_the_task_asks_for_are_refused),
+        cmocka_unit_test(equal_logs_are_found_however_they_are_written),
+        cmocka_unit_test(seeds_are_those_that_misc_states),
         cmocka_unit_test(what_the_agent_writes_is_accepted_without_a_warning),
         cmocka_unit_test(the_stated_arena_is_enough_for_the_worst_files),
         cmocka_unit_test(an_arena_that_is_too_small_is_an_error_not_a_verdict),

@@ -2,6 +2,8 @@
  * sweep): claim, fence, heartbeat, events exactly once, finish, score, release, leases over time. */
 #include "tests/support/store_fixture.h"
 
+#include "common/entry.h"
+
 #define SECOND_NS INT64_C(1000000000)
 
 static struct run_record get_run(struct fixture *f, int64_t id)

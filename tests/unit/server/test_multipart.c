@@ -60,6 +60,21 @@ static void multipart_finds_parts_and_their_bytes(void **state)
     assert_null(multipart_find(&multipart, "absent"));
 }
 
+static void parts_of_one_name_come_in_their_order(void **state)
+{
+    struct multipart multipart;
+
+    (void)state;
+    assert_int_equal(multipart_parse(STR(PART(FORM("name=a"), "x") PART(FORM("name=b"), "z")
+                                             PART(FORM("name=a"), "y") "--b--\r\n"),
+                                     STR("b"), &arena, &multipart, NULL),
+                     ST_OK);
+    assert_int_equal(multipart.count, 3);
+    assert_true(str_eq(multipart.parts[2].name, STR("a")));
+    assert_true(str_eq(multipart.parts[2].data, STR("y")));
+    assert_ptr_equal(multipart_find(&multipart, "a"), &multipart.parts[0]);
+}
+
 static void multipart_refuses_what_is_malformed(void **state)
 {
     static const char *const bodies[] = {
@@ -71,7 +86,6 @@ static void multipart_refuses_what_is_malformed(void **state)
         PART(FORM("name=a"), "x"),
         PART(FORM("name=a"), "x") "--b",
         PART(FORM("name=a"), "x") "--b--trailing",
-        PART(FORM("name=a"), "x") PART(FORM("name=a"), "y") "--b--\r\n",
         PART(FORM("filename=a"), "x") "--b--\r\n",
         PART(FORM("name=a; name=b"), "x") "--b--\r\n",
         PART("Content-Type: text/plain", "x") "--b--\r\n",
@@ -155,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(multipart_finds_parts_and_their_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(multipart_refuses_what_is_malformed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parts_of_one_name_come_in_their_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(multipart_takes_so_many_parts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(boundary_is_found_in_the_content_type, set_up, tear_down),
     };

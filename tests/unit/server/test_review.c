@@ -96,8 +96,12 @@ static struct submit make_submit(struct fixture *f, struct mover by, const char 
                                  int64_t tta_ns)
 {
     struct new_entry *entry = ARENA_NEW(&f->arena, struct new_entry);
+    struct new_run *run = ARENA_NEW(&f->arena, struct new_run);
 
     assert_non_null(entry);
+    assert_non_null(run);
+    *run = (struct new_run){.tta_ns = {true, tta_ns}, .epochs = epochs, .epoch_count = 1};
+    memcpy(run->rows_sha256, &tta_ns, sizeof tta_ns);
     *entry = (struct new_entry){.task = fixture_task(f, "cifar10-train"),
                                 .name = str_from_cstr(name),
                                 .model = "m",
@@ -107,8 +111,8 @@ static struct submit make_submit(struct fixture *f, struct mover by, const char 
                                 .claimed_date = "2025-12-01",
                                 .accuracy_text = "94.0",
                                 .tta_ns = {true, tta_ns},
-                                .epochs = epochs,
-                                .epoch_count = 1};
+                                .runs = run,
+                                .run_count = 1};
     return (struct submit){
         .entry = entry,
         .files = {.entry = str_from_cstr(arena_printf(&f->arena, "%s %lld %lld", name,

@@ -10,6 +10,13 @@ static const struct new_epoch epochs[] = {
     {{"3", 1}, {"93.99", 5}, INT64_C(3000000000), NULL},
 };
 
+static const struct new_run only_run = {.tta_ns = {true, INT64_C(2000000000)},
+                                        .epoch_text = "2.0",
+                                        .accuracy_text = "94.0",
+                                        .epochs = epochs,
+                                        .epoch_count = ARRAY_LEN(epochs),
+                                        .crossing_index = 1};
+
 static struct new_entry training_entry(struct fixture *f, const char *name)
 {
     return (struct new_entry){.task = fixture_task(f, "cifar10-train"),
@@ -27,9 +34,8 @@ static struct new_entry training_entry(struct fixture *f, const char *name)
                               .epoch_text = "2.0",
                               .epoch_count_text = "2",
                               .misc_json = "{}",
-                              .epochs = epochs,
-                              .epoch_count = ARRAY_LEN(epochs),
-                              .crossing_index = 1};
+                              .runs = &only_run,
+                              .run_count = 1};
 }
 
 static struct submission_files files_of(const char *entry, const char *progress)
@@ -190,7 +196,7 @@ static void inference_entry_has_no_run(void **state)
     entry.tta_ns.has = entry.cost_pico.has = false;
     entry.latency_ns = (struct opt_i64){true, 134500};
     entry.latency_ms_text = "0.1345";
-    entry.epoch_count = 0;
+    entry.run_count = 0;
     fixture_run(f, verb_submit, &submit);
     assert_false(submit.run_id.has);
     assert_int_equal(store_get_entry(f->reader, &f->arena, submit.entry_id, &got, &err), ST_OK);
