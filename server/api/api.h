@@ -21,6 +21,7 @@ route_handler_fn handle_list_submissions, handle_get_submission,      /* submiss
     handle_get_submission_file;                                       /* submissions.c */
 route_handler_fn handle_get_leaderboard;                              /* leaderboards.c */
 route_handler_fn handle_get_entry;                                    /* entries.c */
+route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
 route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */
 route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job, /* jobs.c */
     handle_get_queue;                                                 /* jobs.c */

@@ -7,6 +7,9 @@
 #include "server/store/read.h"
 
 static void write_entry(struct json_out *out, const struct entry_record *entry);
+static enum status write_list_price(struct request *request, struct store_reader *reader,
+                                    const struct entry_record *entry, struct json_out *out,
+                                    struct error *err);
 static enum status write_places(struct request *request, const struct entry_record *entry,
                                 struct json_out *out, struct error *err);
 static void write_place(struct json_out *out, enum board_by by, const struct kept_place *place);
@@ -36,8 +39,10 @@ void handle_get_entry(struct request *request, struct response *response)
     if (status == ST_OK) {
         json_out_begin(&out, NULL, '{');
         write_entry(&out, &entry);
-        status = write_places(request, &entry, &out, &err);
+        status = write_list_price(request, reader, &entry, &out, &err);
     }
+    if (status == ST_OK)
+        status = write_places(request, &entry, &out, &err);
     if (status == ST_OK)
         status = write_runs(request, reader, &entry, &out, &err);
     if (status == ST_OK)
@@ -64,6 +69,10 @@ static void write_entry(struct json_out *out, const struct entry_record *entry)
     json_out_text(out, "framework", entry->framework);
     json_out_text(out, "code_url", entry->code_url);
     json_out_text(out, "cost_usd_per_hour", entry->cost_per_hour_text);
+    json_out_text(out, "cost_reason", entry->cost_reason);
+    json_out_text(out, "instance", entry->instance);
+    json_out_text(out, "region", entry->region);
+    json_out_optional(out, "nodes", entry->nodes);
     json_out_text(out, "date", entry->entry_date != NULL ? entry->entry_date : entry->claimed_date);
     json_out_text(out, "state", entry->state);
     if (entry->reason[0] != '\0')
@@ -80,6 +89,31 @@ static void write_entry(struct json_out *out, const struct entry_record *entry)
     json_out_number(out, "epoch", entry->epoch_text);
     if (entry->run_count > 0)
         json_out_i64(out, "n", entry->run_count);
+}
+
+/* The price of the catalog that its cost was computed with, or that what it states is held against. */
+static enum status write_list_price(struct request *request, struct store_reader *reader,
+                                    const struct entry_record *entry, struct json_out *out,
+                                    struct error *err)
+{
+    struct price_record price;
+    enum status status;
+
+    if (!entry->price_id.has)
+        return ST_OK;
+    status = store_get_price(reader, request->arena, entry->price_id.value, &price, err);
+    if (status != ST_OK)
+        return status;
+    json_out_begin(out, "price", '{');
+    json_out_i64(out, "id", price.id);
+    json_out_optional(out, "accelerator_price", entry->accelerator_price_id);
+    json_out_decimal(out, "usd_per_hour", entry->list_price_pico, 12);
+    json_out_text(out, "provider", price.provider);
+    json_out_text(out, "region", price.region);
+    json_out_text(out, "valid_from", price.valid_from);
+    json_out_text(out, "source", price.source);
+    json_out_end(out, '}');
+    return ST_OK;
 }
 
 static enum status write_places(struct request *request, const struct entry_record *entry,

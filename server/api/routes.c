@@ -33,6 +33,8 @@ static const struct route routes[] = {
 
     {.method = HTTP_GET, .pattern = "/v1/leaderboards/{task}", .handle = handle_get_leaderboard},
     {.method = HTTP_GET, .pattern = "/v1/entries/{entry}", .handle = handle_get_entry},
+    {.method = HTTP_GET, .pattern = "/v1/prices", .handle = handle_list_prices},
+    {.method = HTTP_GET, .pattern = "/v1/prices/{price}", .handle = handle_get_price},
     {.method = HTTP_GET, .pattern = "/v1/runs/{run}", .handle = handle_get_run},
     {.method = HTTP_GET, .pattern = "/v1/runs/{run}/epochs", .handle = handle_get_epochs},
 

@@ -124,7 +124,7 @@ static void advise_names(struct judge *judge)
 
 static void advise_price(struct judge *judge)
 {
-    static const char *const prices[] = {"price", "pricing", "cost"};
+    static const char *const prices[] = {"price", "pricing", "cost", "instance"};
     const struct intake_record *record = &judge->result->record;
     const bool train = judge->input->task->phase == TASK_TRAIN;
     const struct intake_place place = place_of(judge, train ? "costPerHour" : "cost");

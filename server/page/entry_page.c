@@ -121,6 +121,17 @@ static void fill_facts(struct arena *arena, const struct entry_page *data, struc
     if (entry->cost_per_hour_text != NULL)
         add_fact(facts, &count, "Price per hour",
                  format_text(arena, "$%s", entry->cost_per_hour_text));
+    if (entry->price_id.has && entry->list_price_pico.has) {
+        const size_t before = count;
+
+        add_fact(facts, &count, "List price per hour",
+                 format_text(arena, "$%.*s",
+                             STR_ARG(format_exact(arena, entry->list_price_pico.value, 12))));
+        if (count > before)
+            facts[before].href = format_text(arena, "/prices/%" PRId64, entry->price_id.value);
+    }
+    add_fact(facts, &count, "Instance", layout_text(entry->instance));
+    add_fact(facts, &count, "Region", layout_text(entry->region));
     if (entry->accuracy_text != NULL)
         add_fact(facts, &count, format_metric_title(arena, data->task).data,
                  format_metric_text(arena, data->task, entry->accuracy_text));

@@ -11,6 +11,7 @@
 #include "server/page/board_page.h"
 #include "server/page/entry_page.h"
 #include "server/page/home_page.h"
+#include "server/page/price_page.h"
 #include "server/page/problem_page.h"
 #include "server/page/queue_page.h"
 #include "server/page/render.h"
@@ -39,6 +40,7 @@ static enum status draw_home(struct page_work *work, struct buf *out);
 static enum status draw_board(struct page_work *work, struct buf *out);
 static enum status draw_run(struct page_work *work, struct buf *out);
 static enum status draw_entry(struct page_work *work, struct buf *out);
+static enum status draw_price(struct page_work *work, struct buf *out);
 static enum status draw_queue(struct page_work *work, struct buf *out);
 
 typedef enum status draw_fn(struct page_work *work, struct buf *out);
@@ -65,6 +67,11 @@ static void handle_run(struct request *request, struct response *response)
 static void handle_entry(struct request *request, struct response *response)
 {
     send_page(request, response, draw_entry);
+}
+
+static void handle_price(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_price);
 }
 
 static void handle_queue(struct request *request, struct response *response)
@@ -111,6 +118,7 @@ static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/tasks/{task}", .handle = handle_board, .html = true},
     {.method = HTTP_GET, .pattern = "/runs/{run}", .handle = handle_run, .html = true},
     {.method = HTTP_GET, .pattern = "/entries/{entry}", .handle = handle_entry, .html = true},
+    {.method = HTTP_GET, .pattern = "/prices/{price}", .handle = handle_price, .html = true},
     {.method = HTTP_GET, .pattern = "/queue", .handle = handle_queue, .html = true},
     {.method = HTTP_GET, .pattern = "/agents", .handle = handle_agents, .html = true},
     {.method = HTTP_GET, .pattern = "/theme", .handle = handle_theme, .html = true},
@@ -356,6 +364,18 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
         data.has_progress = submission.has_progress;
     }
     page_render_entry(out, &work->frame, &data);
+    return ST_OK;
+}
+
+static enum status draw_price(struct page_work *work, struct buf *out)
+{
+    struct price_record price;
+    int64_t id;
+
+    if (request_arg_id(work->request, 0, &id, &work->err) != ST_OK ||
+        store_get_price(work->reader, &work->arena, id, &price, &work->err) != ST_OK)
+        return work->err.status;
+    page_render_price(out, &work->frame, &price);
     return ST_OK;
 }
 

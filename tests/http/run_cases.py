@@ -25,6 +25,7 @@ A .case file is a list of cases; a case is a list of steps; blank lines and line
     save NAME PATH          keeps a member as ${NAME} for what follows; `save NAME @Header` a header
     restart                 in place of a request: the server stops and starts again on its database
     new-token NAME ROLE     makes a token and keeps it as ${NAME}; further words go to `token create`
+    command WORDS           runs daybreakd beside the server, on its database
     expire NAME             makes that token expire yesterday, in the database itself; `revoke NAME` by the command
 
 Every JSON answer is held against schema/openapi.yaml, whatever else a case wants. After every case /healthz must answer.
@@ -210,6 +211,7 @@ class Step:
         self.method, self.target = method, target
         self.headers, self.parts, self.body, self.ndjson = [], [], None, []
         self.raw = self.hold = self.wanted = self.restart = self.token = self.make = self.end = None
+        self.command = None
         self.stream = self.pad = 0
         self.checks = []
 
@@ -230,12 +232,13 @@ def read_cases(path):
         elif word == ">" and re.match(r"^[A-Z]+ [/*]", rest):
             step = Step(*rest.split(" ", 1))
             cases[-1][1].append(step)
-        elif word in ("raw", "await", "restart", "new-token", "expire", "revoke"):
+        elif word in ("raw", "await", "restart", "new-token", "expire", "revoke", "command"):
             step = Step()
             step.raw = rest if word == "raw" else None
             step.wanted = rest if word == "await" else None
             step.restart = word == "restart"
             step.make = rest.split() if word == "new-token" else None
+            step.command = rest.split() if word == "command" else None
             step.end = (word, rest) if word in ("expire", "revoke") else None
             cases[-1][1].append(step)
         elif word == ">":
@@ -311,6 +314,8 @@ class File:
                     "token", "create", "--role", step.make[1], "--name", step.make[0], *step.make[2:]).strip()
             elif step.end:
                 self.end_token(*step.end)
+            elif step.command:
+                self.server.command(*step.command)
             else:
                 self.run_step(step)
         if self.server.request("GET", "/healthz")[0] != 200:
