@@ -234,8 +234,16 @@ run: setup-if-missing-run ## build, start the server with the history and one ag
 	$(Q)$(MAKE) --no-print-directory -j2 all
 	$(Q)BUILD=$(BUILD) server/tools/run.sh
 
-bench: all ## kernels beside this host's ceilings; writes build/bench.json
+# Each prints its method; results that are kept go to docs/results/ with date and machine.
+BENCHES = bench-kernels $(patsubst tests/bench/bench_%.py,bench-%,$(sort $(wildcard tests/bench/bench_*.py)))
+bench: ## kernels beside this host's ceilings, the server beside nginx and its disk; bench-NAME: one of them
+	$(Q)for bench in $(BENCHES); do $(MAKE) --no-print-directory $$bench || exit 1; done
+bench-kernels: all
 	$(Q)$(BUILD)/daybreak-agent bench --json $(BUILD)/bench.json
+bench-%: tests/bench/bench_%.py all setup-if-missing-bench
+	$(Q)/usr/bin/python3 $<
+generator: setup-if-missing-test all ## 100,000 requests made from openapi.yaml; REQUESTS=N, SEED=N
+	$(Q)REQUESTS=$(or $(REQUESTS),100000) /usr/bin/python3 tests/http/test_openapi.py
 
 PREFIX ?= /usr/local
 install: all ## copy both programs to $(DESTDIR)$(PREFIX)/bin
@@ -253,5 +261,5 @@ clean: ## remove what was built (var/ and data sets stay)
 	rm -rf $(BUILD) tests/web/node_modules
 
 .PHONY: all unit test property controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
-        run bench install coverage help clean force
+        run bench bench-kernels generator install coverage help clean force
 -include $(shell find $(BUILD) -path $(BUILD)/fuzz -prune -o -path $(BUILD)/asan -prune -o -path $(BUILD)/tsan -prune -o -name '*.d' -print 2>/dev/null)

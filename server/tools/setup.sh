@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what Daybreak needs on Debian and Ubuntu: setup.sh run|test|all installs, setup.sh check run|test only
+# Installs what Daybreak needs on Debian and Ubuntu: setup.sh run|test|bench|all installs, setup.sh check WHICH only
 # says by its exit status whether something is missing. Every package is printed with its reason before anything
 # is changed; apt-get runs through sudo when we are not root.
 set -eu
@@ -33,6 +33,11 @@ chromium               the browser of the page tests
 npm                    playwright-core and axe-core for the page tests
 procps                 the fault tests look at processes
 '
+bench_packages='
+wrk                    puts load on the server in its benches
+nginx-light            serves a file of the same bytes beside the server; its own service is not needed
+sqlite3                counts what a killed server has kept
+'
 
 fail() {
     echo "setup: $1" >&2
@@ -42,8 +47,10 @@ fail() {
 list_for() { # the wanted set, one "package reason" a line
     case $1 in
     run) printf '%s' "$run_packages" ;;
-    test | all) printf '%s%s' "$run_packages" "$test_packages" ;;
-    *) fail "usage: setup.sh [check] run|test|all" ;;
+    test) printf '%s%s' "$run_packages" "$test_packages" ;;
+    bench) printf '%s%s' "$run_packages" "$bench_packages" ;;
+    all) printf '%s%s%s' "$run_packages" "$test_packages" "$bench_packages" ;;
+    *) fail "usage: setup.sh [check] run|test|bench|all" ;;
     esac | sed '/^$/d' | sort -u
 }
 

@@ -38,12 +38,10 @@ import socket
 import sqlite3
 import sys
 
-import jsonschema
-import yaml
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
-from daybreak import ROOT, Server, Tap  # noqa: E402
+from daybreak import Server, Tap  # noqa: E402
+from openapi import Spec, Wrong  # noqa: E402
 
 ROLES = ("submitter", "reviewer", "operator", "admin", "agent-registration")
 TABLES = ("submission", "entry", "run", "epoch", "job", "agent", "attempt", "event", "idempotency")
@@ -51,56 +49,8 @@ TIMEOUT_S = 60
 BOUNDARY = "----daybreak-case-boundary"
 
 
-class Wrong(Exception):
-    """An expectation that does not hold."""
-
-
 class Ended(Wrong):
     """The connection ended before an answer."""
-
-
-class Spec:
-    """openapi.yaml: from a call to the schema of its answers."""
-
-    def __init__(self):
-        with open(os.path.join(ROOT, "schema/openapi.yaml"), encoding="utf-8") as file:
-            self.document = yaml.safe_load(file)
-        self.paths = [(re.compile("^" + re.sub(r"\{[^}]*\}", "[^/]+", path) + "$"), "{" in path, item)
-                      for path, item in self.document["paths"].items()]
-        self.paths.sort(key=lambda row: row[1])
-
-    def resolve(self, node):
-        while "$ref" in node:
-            found = self.document
-            for part in node["$ref"][2:].split("/"):
-                found = found[part]
-            node = found
-        return node
-
-    def check(self, method, target, answer):
-        media = answer.headers.get("content-type", "").split(";")[0]
-        if media == "application/problem+json":
-            schema = {"$ref": "#/components/schemas/Problem"}
-        else:
-            path = target.split("?")[0]
-            item = next((row[2] for row in self.paths if row[0].match(path)), None)
-            if item is None or method.lower() not in item:
-                return
-            responses = item[method.lower()]["responses"]
-            if str(answer.status) not in responses:
-                raise Wrong(f"openapi.yaml knows no {answer.status} of {method} {path}")
-            content = self.resolve(responses[str(answer.status)]).get("content", {})
-            if media not in content:
-                if answer.body:
-                    raise Wrong(f"openapi.yaml knows no {media} of {method} {path}")
-                return
-            schema = content[media]["schema"]
-        if media in ("application/json", "application/problem+json"):
-            whole = {**schema, "components": self.document["components"]}
-            fault = jsonschema.exceptions.best_match(
-                jsonschema.Draft202012Validator(whole).iter_errors(answer.json))
-            if fault is not None:
-                raise Wrong(f"openapi.yaml: {'/'.join(map(str, fault.path))}: {fault.message[:300]}")
 
 
 class Answer:
