@@ -88,7 +88,7 @@ enum status multipart_parse(struct str body, struct str boundary, struct arena *
         if (!str_starts_with(rest, STR("\r\n")))
             return malformed(err, "a boundary is not followed by a line end");
         if (multipart->count == MULTIPART_PARTS_MAX)
-            return error_set_code(err, ST_LIMIT, "bad_multipart", NULL, NULL,
+            return error_set_code(err, ST_LIMIT, "bad_multipart", "body", NULL,
                                   "there are more than %d parts", MULTIPART_PARTS_MAX);
         reader.at += 2;
         status = read_part(&reader, part);
@@ -108,7 +108,7 @@ const struct multipart_part *multipart_find(const struct multipart *multipart, c
 
 static enum status malformed(struct error *err, const char *what)
 {
-    return error_set_code(err, ST_INVALID, "bad_multipart", NULL, NULL,
+    return error_set_code(err, ST_INVALID, "bad_multipart", "body", NULL,
                           "the multipart body is malformed: %s", what);
 }
 

@@ -28,7 +28,8 @@ struct multipart {
 /* The boundary of a Content-Type value `multipart/form-data; boundary=...`. ST_INVALID: none or malformed. */
 enum status multipart_find_boundary(struct str content_type, struct arena *arena,
                                     struct str *boundary, struct error *err);
-/* Parts may share a name: a file of each of several runs. ST_INVALID: malformed; ST_LIMIT: above MULTIPART_PARTS_MAX. */
+/* Parts may share a name: a file of each of several runs. ST_INVALID: malformed; ST_LIMIT: above MULTIPART_PARTS_MAX;
+ * err->field is "body". */
 enum status multipart_parse(struct str body, struct str boundary, struct arena *arena,
                             struct multipart *multipart, struct error *err);
 const struct multipart_part *multipart_find(const struct multipart *multipart,
