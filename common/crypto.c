@@ -12,6 +12,7 @@
 enum { FILE_CHUNK_BYTES = 65536 };
 
 static void need(bool ok, const char *what);
+static int base64url_digit(char c);
 static EVP_PKEY *load_public(const unsigned char public_key[ED25519_KEY_BYTES]);
 
 void crypto_sha256(struct str data, unsigned char digest[SHA256_BYTES])
@@ -127,6 +128,29 @@ void crypto_base64url(const unsigned char *data, size_t bytes, char *text)
     text[at] = '\0';
 }
 
+bool crypto_base64url_parse(struct str text, unsigned char *data, size_t bytes_max, size_t *bytes)
+{
+    const size_t left = text.len % 4;
+    uint32_t group = 0;
+
+    *bytes = text.len / 4 * 3 + (left > 1 ? left - 1 : 0);
+    if (left == 1 || *bytes > bytes_max)
+        return false;
+    for (size_t i = 0, at = 0; i < text.len; i++) {
+        const int digit = base64url_digit(text.data[i]);
+
+        if (digit < 0)
+            return false;
+        group = group << 6 | (uint32_t)digit;
+        if (i % 4 == 0)
+            continue;
+        data[at++] = (unsigned char)(group >> (6 - 2 * (i % 4)));
+        if (i + 1 == text.len && (group & ((1u << (6 - 2 * (i % 4))) - 1)) != 0)
+            return false; /* bits that no byte holds */
+    }
+    return true;
+}
+
 void ed25519_generate(unsigned char secret[ED25519_KEY_BYTES],
                       unsigned char public_key[ED25519_KEY_BYTES])
 {
@@ -181,6 +205,18 @@ static void need(bool ok, const char *what)
         return;
     (void)fprintf(stderr, "crypto: %s failed in the library\n", what);
     abort();
+}
+
+/* -1: not a digit. */
+static int base64url_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
 /* Any 32 bytes load: whether they are a point of the curve is seen when a signature is verified. */

@@ -33,6 +33,9 @@ void crypto_random(void *data, size_t bytes);                  /* for secrets, n
 bool crypto_equal(const void *a, const void *b, size_t bytes); /* constant time */
 /* base64url without padding (RFC 4648, section 5); text holds 4 * ceil(bytes / 3) + 1 chars. */
 void crypto_base64url(const unsigned char *data, size_t bytes, char *text);
+/* The reverse, into data[bytes_max]. Only what crypto_base64url() writes is taken: no padding, no blanks, and no bits
+ * left over, so that one value has one text. False: anything else, or more than bytes_max. */
+bool crypto_base64url_parse(struct str text, unsigned char *data, size_t bytes_max, size_t *bytes);
 
 void ed25519_generate(unsigned char secret[ED25519_KEY_BYTES],
                       unsigned char public_key[ED25519_KEY_BYTES]);

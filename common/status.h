@@ -41,6 +41,7 @@ struct error {
     char field[96];   /* field, option or JSON pointer at fault; may be empty */
     char detail[384]; /* one sentence for a person: what was found */
     char hint[256];   /* how to mend it; may be empty */
+    long long retry_after_s; /* it may work then; 0: not known */
 };
 
 /* Fills err (may be NULL) unless it holds an error already, and returns `status`, so that

@@ -68,7 +68,7 @@ SELECT id, topic, kind, ref, at_ms FROM change WHERE id > ?1 ORDER BY id LIMIT ?
 SELECT ifnull((SELECT min(id) FROM change), 0),
        ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0);
 
--- name: get_version read
+-- name: get_version both
 SELECT value FROM version WHERE topic = ?1;
 
 -- Idempotency.

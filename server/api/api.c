@@ -6,6 +6,8 @@
 
 enum { PAGE_LIMIT_DEFAULT = 100, PAGE_LIMIT_MAX = 1000 };
 
+#define LINK_BYTES_MAX 1000 /* what fits a header of ours */
+
 static enum status read_key(struct request *request, struct command *command, struct error *err);
 static void resume(struct command *command);
 
@@ -100,6 +102,58 @@ const struct task *api_find_task(struct request *request, struct response *respo
         response_send_error(response, &err);
     }
     return task;
+}
+
+void api_page_read(struct request *request, struct api_page *page, struct error *err)
+{
+    struct error fault = {0};
+    struct str cursor;
+
+    page->limit = PAGE_LIMIT_DEFAULT;
+    page->has_key = false;
+    (void)query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, &page->limit, err);
+    if (!query_read_text(&request->query, "cursor", &cursor))
+        return;
+    page->has_key = cursor_parse(cursor, page->list, page->kinds, request->arena, page->key,
+                                 &fault) == ST_OK;
+    if (!page->has_key)
+        (void)fault_list_add(request->query.faults, &fault, err);
+}
+
+const char *api_page_next(struct response *response, const struct api_page *page,
+                          const struct cursor_value *last)
+{
+    const char *cursor = cursor_make(response->request->arena, page->list, page->kinds, last);
+
+    if (cursor != NULL)
+        api_link_next(response, "cursor", cursor);
+    return cursor;
+}
+
+/* One too long for a header goes without: what the body says suffices. */
+void api_link_next(struct response *response, const char *name, const char *value)
+{
+    const struct request *request = response->request;
+    struct buf link;
+
+    buf_init(&link, LINK_BYTES_MAX);
+    buf_append_char(&link, '<');
+    buf_append(&link, request->path);
+    buf_appendf(&link, "?%s=%s", name, value);
+    for (size_t i = 0; i < request->query.count; i++) {
+        const struct query_parameter *parameter = &request->query.items[i];
+
+        if (str_eq_cstr(parameter->name, name))
+            continue;
+        buf_append_char(&link, '&');
+        percent_append(&link, parameter->name);
+        buf_append_char(&link, '=');
+        percent_append(&link, parameter->value);
+    }
+    buf_append_cstr(&link, ">; rel=\"next\"");
+    if (!link.failed)
+        response_add_header(response, "Link", "%.*s", STR_ARG(buf_str(&link)));
+    buf_fini(&link);
 }
 
 void api_read_page(struct request *request, int64_t *limit, int64_t *cursor, struct error *err)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "server/http/cursor.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/http/router.h"
@@ -67,5 +68,20 @@ const struct task *api_find_task(struct request *request, struct response *respo
 void api_read_page(struct request *request, int64_t *limit, int64_t *cursor, struct error *err);
 /* format=json or csv; else what Accept prefers. */
 void api_read_format(struct request *request, bool *csv, struct error *err);
+
+/* A list by keyset (cursor.h): limit= and cursor=, the key of the last item of the page before. The handler asks the
+ * store for limit + 1 items behind the key; with more than limit, api_page_next() of the last one shown gives the text
+ * of next_cursor, and adds `Link: <...>; rel="next"`, the same question one page on. NULL: no memory. */
+struct api_page {
+    const char *list, *kinds; /* the caller's: as cursor_make() */
+    int64_t limit;
+    bool has_key; /* false: the first page */
+    struct cursor_value key[CURSOR_VALUES_MAX];
+};
+void api_page_read(struct request *request, struct api_page *page, struct error *err);
+const char *api_page_next(struct response *response, const struct api_page *page,
+                          const struct cursor_value *last);
+/* The Link alone, for a list whose key is a parameter of its own: `name`=`value` in place of what was asked. */
+void api_link_next(struct response *response, const char *name, const char *value);
 
 #endif

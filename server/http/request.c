@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include "common/etag.h"
 #include "server/http/exchange_internal.h"
 
 static bool names_media(struct str range, struct str media);
@@ -70,17 +71,26 @@ bool request_prefers(const struct request *request, const char *media)
 
 bool request_matches_etag(const struct request *request, const char *etag)
 {
-    struct str list = request_header(request, "If-None-Match"), one;
-    bool more = list.len > 0;
+    return etag_list_holds(request_header(request, "If-None-Match"), etag, true);
+}
 
-    while (str_split_next(&list, &more, ',', &one)) {
-        one = str_trim(one);
-        if (str_starts_with(one, STR("W/"))) /* weak comparison: RFC 9110, 13.1.2 */
-            one = str_slice(one, 2, one.len);
-        if (str_eq(one, STR("*")) || str_eq_cstr(one, etag))
-            return true;
-    }
-    return false;
+enum status request_read_if_match(const struct request *request, struct str *if_match,
+                                  struct error *err)
+{
+    const struct str list = request_header(request, "If-Match");
+    const char *copy;
+
+    if (list.len == 0)
+        return error_set_code(err, ST_CONFLICT, "precondition-required", "If-Match",
+                              "GET it first, and send its ETag back in If-Match",
+                              "a change needs If-Match, so that it undoes nobody else's");
+    if (etag_list_check(list, "If-Match", err) != ST_OK)
+        return err->status;
+    copy = arena_copy(request->arena, list);
+    if (copy == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a header");
+    *if_match = (struct str){copy, list.len};
+    return ST_OK;
 }
 
 static bool names_media(struct str range, struct str media)

@@ -83,6 +83,10 @@ bool request_prefers(const struct request *request, const char *media);
 
 /* If-None-Match holds the ETag (with its quotes) or "*". */
 bool request_matches_etag(const struct request *request, const char *etag);
+/* If-Match, which a PATCH needs, as a text in the arena; a verb compares it with what is stored (db_check_if_match), so
+ * that nothing comes between. ST_CONFLICT "precondition-required" (428) without one; ST_INVALID "bad-etag". */
+enum status request_read_if_match(const struct request *request, struct str *if_match,
+                                  struct error *err);
 
 /* The two-step answer: request_suspend() before the command is pushed where another thread can see it, then
  * exactly one request_resume(), from any thread, which has the handler called again with step + 1. The handler

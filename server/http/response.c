@@ -150,8 +150,9 @@ void response_send_problem(struct response *response, const struct problem *prob
     filled.request_id = request->id;
     if (problem->status == 401)
         response_add_header(response, "WWW-Authenticate", "Bearer realm=\"daybreak\"");
-    if (problem->status == 503)
-        response_add_header(response, "Retry-After", "1");
+    if (problem->retry_after_s > 0 || problem->status == 503)
+        response_add_header(response, "Retry-After", "%lld",
+                            problem->retry_after_s > 0 ? problem->retry_after_s : 1);
     if (exchange_of(request)->listener->options.error_page != NULL &&
         ((request->route != NULL && request->route->html) ||
          (request->wants_html && !str_starts_with(request->path, STR("/v1/"))))) {
@@ -195,7 +196,8 @@ void response_send_error(struct response *response, const struct error *err)
     const char *code =
         err->code[0] != '\0' || codes[err->status] == NULL ? err->code : codes[err->status];
     struct problem_item items[FAULTS_MAX + 1];
-    struct problem problem = {.status = status, .code = code, .detail = err->detail};
+    struct problem problem = {
+        .status = status, .code = code, .detail = err->detail, .retry_after_s = err->retry_after_s};
 
     if (status >= 500) {
         log_fault(response, err, status);
@@ -215,11 +217,23 @@ int response_status_code(const struct error *err)
         const char *code;
         int status;
     } by_code[] = {
-        {"bad-header", 400},       {"bad-target", 400},   {"bad_multipart", 400},
-        {"body-missing", 400},     {"json_syntax", 400},  {"json_duplicate_key", 400},
-        {"json_depth", 400},       {"json_number", 400},  {"json_trailing", 400},
-        {"json_values", 400},      {"not_utf8", 400},     {"method-not-allowed", 405},
-        {"protocol-too-old", 426}, {"rate-limited", 429},
+        {"bad-header", 400},
+        {"bad-target", 400},
+        {"bad_multipart", 400},
+        {"body-missing", 400},
+        {"json_syntax", 400},
+        {"json_duplicate_key", 400},
+        {"json_depth", 400},
+        {"json_number", 400},
+        {"json_trailing", 400},
+        {"json_values", 400},
+        {"not_utf8", 400},
+        {"method-not-allowed", 405},
+        {"protocol-too-old", 426},
+        {"rate-limited", 429},
+        {"bad-etag", 400},
+        {"precondition-required", 428},
+        {"precondition-failed", 412},
     };
     static const int by_status[STATUS_COUNT] = {
         [ST_OK] = 200,    [ST_INVALID] = 422,         [ST_NOT_FOUND] = 404, [ST_CONFLICT] = 409,

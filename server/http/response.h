@@ -86,7 +86,8 @@ struct problem {
     size_t item_count;
     bool has_expected_seq, has_submission;
     int64_t expected_seq, submission;
-    const char *request_id; /* filled in by response_send_problem() */
+    long long retry_after_s; /* sent as Retry-After; 0: none, but with a 503 */
+    const char *request_id;  /* filled in by response_send_problem() */
 };
 /* application/problem+json; to browsers a page, through the server's error page hook. */
 void response_send_problem(struct response *response, const struct problem *problem);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/etag.h"
 #include "server/store/store_internal.h"
 
 enum status db_note_change(struct db *db, const char *topic, const char *kind, int64_t ref,
@@ -70,4 +71,29 @@ enum status db_raise_entry(struct db *db, int64_t entry_id, struct error *err)
 
     (void)snprintf(topic, sizeof topic, "entry:%" PRId64, entry_id);
     return db_raise_version(db, topic, err);
+}
+
+enum status db_check_if_match(struct db *db, const char *topic, struct str if_match,
+                              struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_GET_VERSION, NULL);
+    char etag[ETAG_BYTES];
+    int64_t version = 0; /* never written */
+    enum status status;
+
+    query_bind_text(&run, topic);
+    status = query_row(&run, err);
+    if (status != ST_OK && status != ST_NOT_FOUND)
+        return status;
+    if (status == ST_OK)
+        version = query_i64(&run);
+    status = query_end(&run, err);
+    if (status != ST_OK)
+        return status;
+    etag_format(etag, topic, version);
+    if (!etag_list_holds(if_match, etag, false))
+        return error_set_code(err, ST_CONFLICT, "precondition-failed", "If-Match",
+                              "GET it again, and change what it says now",
+                              "it was changed since it was read");
+    return ST_OK;
 }

@@ -107,6 +107,10 @@ enum status db_note_job(struct db *db, int64_t job_id, struct error *err);
 enum status db_note_agent(struct db *db, int64_t agent_id, struct error *err);
 enum status db_raise_version(struct db *db, const char *topic, struct error *err);
 enum status db_raise_entry(struct db *db, int64_t entry_id, struct error *err);
+/* If-Match of a request (request_read_if_match) against the topic's version: ST_CONFLICT "precondition-failed" (412)
+ * unless it names etag_format() of it. */
+enum status db_check_if_match(struct db *db, const char *topic, struct str if_match,
+                              struct error *err);
 
 enum status db_note_submission(struct db *db, int64_t submission_id, const char *kind, int64_t ref,
                                struct error *err);
