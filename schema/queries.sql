@@ -90,7 +90,9 @@ DELETE FROM idempotency WHERE created_ms < ?1;
 -- Tokens.
 
 -- name: insert_token write
-INSERT INTO token (role, name, secret_sha256, created_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5);
+INSERT INTO token (role, name, secret_sha256, created_ms, expires_ms, scopes, submissions_per_day, bytes_max,
+                   created_by)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 
 -- name: revoke_token write
 UPDATE token SET revoked_ms = ifnull(revoked_ms, ?2) WHERE id = ?1;
@@ -98,14 +100,36 @@ UPDATE token SET revoked_ms = ifnull(revoked_ms, ?2) WHERE id = ?1;
 -- name: touch_token write
 UPDATE token SET used_ms = max(ifnull(used_ms, 0), ?2) WHERE id = ?1;
 
--- name: get_token read
+-- One submission more, of so many bytes, on day ?3; or, without one (?4 is 0), bytes alone.
+-- name: charge_token write
+UPDATE token
+SET stored_bytes = stored_bytes + ?2, quota_day_count = iif(quota_day = ?3, quota_day_count, 0) + ?4,
+    quota_day = ?3
+WHERE id = ?1
+RETURNING role, submissions_per_day, bytes_max, quota_day_count, stored_bytes;
+
+-- name: get_token both
 SELECT token.id, token.role, token.name, token.secret_sha256, token.expires_ms, token.revoked_ms, agent.id,
        agent.state, token.scopes
 FROM token LEFT JOIN agent ON agent.token_id = token.id
 WHERE token.id = ?1;
 
 -- name: list_tokens read
-SELECT id, role, name, created_ms, expires_ms, revoked_ms, used_ms FROM token ORDER BY id;
+SELECT id, role, name, created_ms, expires_ms, revoked_ms, used_ms, scopes, submissions_per_day, bytes_max,
+       created_by, stored_bytes
+FROM token WHERE id > ?1 ORDER BY id LIMIT ?2;
+
+-- name: insert_session write
+INSERT INTO session (secret_sha256, token_id, created_ms, expires_ms) VALUES (?1, ?2, ?3, ?4);
+
+-- name: end_session write
+UPDATE session SET ended_ms = ifnull(ended_ms, ?2) WHERE secret_sha256 = ?1;
+
+-- name: delete_old_sessions write
+DELETE FROM session WHERE expires_ms < ?1;
+
+-- name: get_session read
+SELECT token_id, expires_ms, ended_ms FROM session WHERE secret_sha256 = ?1;
 
 -- Submissions and entries.
 

@@ -12,6 +12,7 @@
 #include "server/api/boards.h"
 #include "server/http/listener.h"
 #include "server/http/router.h"
+#include "server/page/access_pages.h"
 #include "server/page/pages.h"
 #include "server/store/lock.h"
 #include "server/store/read.h"
@@ -118,14 +119,16 @@ struct store_reader *app_reader(struct app *app, struct error *err)
 static enum status open_parts(struct server *server, const struct app_options *options,
                               struct error *err)
 {
-    const struct route_table tables[] = {api_routes, page_routes};
+    const struct route_table tables[] = {api_routes, page_routes, access_routes};
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct listener_options listen = {.app = &server->app,
                                       .listen = options->listen,
                                       .workers = options->workers > 0 ? options->workers
                                                  : cores > 2          ? (int)cores
                                                                       : 2,
-                                      .error_page = page_draw_error};
+                                      .error_page = page_draw_error,
+                                      .proxy = options->proxy,
+                                      .https = options->https};
     struct app *app = &server->app;
     enum status status;
 

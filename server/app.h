@@ -13,6 +13,7 @@
 
 #include "common/status.h"
 #include "common/task.h"
+#include "server/http/client.h"
 #include "server/store/store.h"
 
 struct board_cache; /* server/api/board_cache.h */
@@ -37,6 +38,8 @@ struct app_options {
     const char *listen;  /* HOST:PORT or unix:PATH */
     const char *web_dir; /* NULL: embedded */
     int workers;         /* threads that serve; 0: one per core, at least 2 */
+    struct proxy_trust proxy;
+    bool https; /* reached by TLS alone: cookies say so */
     bool read_only;
 };
 

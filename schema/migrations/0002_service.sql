@@ -8,6 +8,11 @@ ALTER TABLE token ADD COLUMN scopes TEXT;              -- space-separated; NULL:
 ALTER TABLE token ADD COLUMN submissions_per_day INTEGER CHECK (submissions_per_day >= 0); -- NULL: the role's
 ALTER TABLE token ADD COLUMN bytes_max INTEGER CHECK (bytes_max >= 0); -- of all it may have stored; NULL: the role's
 ALTER TABLE token ADD COLUMN created_by INTEGER REFERENCES token (id); -- NULL: on the server's own command line
+ALTER TABLE token ADD COLUMN quota_day INTEGER;        -- days since 1970 UTC, of the last submission; NULL: none yet
+ALTER TABLE token ADD COLUMN quota_day_count INTEGER NOT NULL DEFAULT 0; -- submissions on that day
+ALTER TABLE token ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0;    -- of all that it has stored
+UPDATE token SET stored_bytes = (SELECT ifnull(sum(length(entry_bytes) + ifnull(length(progress_bytes), 0)), 0)
+                                 FROM submission WHERE submission.token_id = token.id);
 
 CREATE TABLE session (
     secret_sha256 BLOB PRIMARY KEY CHECK (length(secret_sha256) = 32), -- the cookie is kept nowhere

@@ -114,8 +114,8 @@ void api_page_read(struct request *request, struct api_page *page, struct error 
     (void)query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, &page->limit, err);
     if (!query_read_text(&request->query, "cursor", &cursor))
         return;
-    page->has_key = cursor_parse(cursor, page->list, page->kinds, request->arena, page->key,
-                                 &fault) == ST_OK;
+    page->has_key =
+        cursor_parse(cursor, page->list, page->kinds, request->arena, page->key, &fault) == ST_OK;
     if (!page->has_key)
         (void)fault_list_add(request->query.faults, &fault, err);
 }

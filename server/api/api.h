@@ -29,8 +29,10 @@ route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job, /* jobs.c 
 route_handler_fn handle_list_agents, handle_get_agent;                /* agents.c */
 route_handler_fn handle_register, handle_claim;                       /* lease.c */
 route_handler_fn handle_heartbeat, handle_events, handle_finish, handle_release; /* attempt.c */
-route_handler_fn handle_stream;                                                  /* stream.c */
-route_handler_fn handle_healthz, handle_readyz, handle_openapi;                  /* service.c */
+route_handler_fn handle_list_tokens, handle_get_token, handle_post_token,
+    handle_delete_token;                                        /* tokens.c */
+route_handler_fn handle_stream;                                 /* stream.c */
+route_handler_fn handle_healthz, handle_readyz, handle_openapi; /* service.c */
 
 /* A command under way, in the request's arena; request->state points to it between the handler's calls. */
 struct api_step {

@@ -12,24 +12,30 @@
 
 struct line {
     const char *listen, *data_dir, *db, *web_dir;
+    const char *trusted_proxy;
     int64_t workers;
-    bool read_only, db_given;
+    bool read_only, db_given, https;
 };
 
 static bool read_line(int argc, char *const *argv, struct line *line, int *exit_code);
 static enum status choose_db(const struct line *line, char path[4096], struct error *err);
-static enum status serve(const struct line *line, const char *db_path, struct error *err);
+static enum status choose_proxy(const struct line *line, struct proxy_trust *proxy,
+                                struct error *err);
+static enum status serve(const struct line *line, const char *db_path,
+                         const struct proxy_trust *proxy, struct error *err);
 
 int command_serve(int argc, char *const *argv)
 {
     struct line line = {.listen = "127.0.0.1:8080", .db = command_default_db()};
     struct error err = {0};
+    struct proxy_trust proxy = {.kind = PROXY_NONE};
     char db_path[4096];
     int exit_code;
 
     if (!read_line(argc, argv, &line, &exit_code))
         return exit_code;
-    if (choose_db(&line, db_path, &err) != ST_OK || serve(&line, db_path, &err) != ST_OK)
+    if (choose_db(&line, db_path, &err) != ST_OK || choose_proxy(&line, &proxy, &err) != ST_OK ||
+        serve(&line, db_path, &proxy, &err) != ST_OK)
         return command_fail("serve", &err);
     return 0;
 }
@@ -50,6 +56,12 @@ static bool read_line(int argc, char *const *argv, struct line *line, int *exit_
          "threads that serve (default: one per core, at least 2)"},
         {"web-dir", OPT_TEXT, &line->web_dir, NULL, 0, 0, "DIR",
          "serve the assets from there in place of the built-in ones"},
+        {"trusted-proxy", OPT_TEXT, &line->trusted_proxy, NULL, 0, 0, "unix|ADDRESS",
+         "the proxy whose X-Forwarded-For and X-Forwarded-Proto are believed: whoever comes by the "
+         "unix socket, or from "
+         "that address (default: nobody)"},
+        {"https", OPT_FLAG, &line->https, NULL, 0, 0, NULL,
+         "browsers reach this server by TLS alone: cookies are Secure"},
         {"read-only", OPT_FLAG, &line->read_only, NULL, 0, 0, NULL, "refuse every write"},
     };
     const struct opt_command command = {
@@ -86,14 +98,40 @@ static enum status choose_db(const struct line *line, char path[4096], struct er
     return err->status;
 }
 
+/* Everybody on this machine reaches a TCP port, but only who may open its file a unix socket: believing whoever comes
+ * would let every client choose its address. */
+static enum status choose_proxy(const struct line *line, struct proxy_trust *proxy,
+                                struct error *err)
+{
+    const bool is_unix = str_starts_with(str_from_cstr(line->listen), STR("unix:"));
+
+    if (line->trusted_proxy == NULL)
+        return ST_OK;
+    if (strcmp(line->trusted_proxy, "unix") == 0) {
+        proxy->kind = PROXY_UNIX;
+        return is_unix ? ST_OK
+                       : error_set(err, ST_USAGE, "trusted-proxy",
+                                   "--trusted-proxy unix goes with --listen unix:PATH");
+    }
+    proxy->kind = PROXY_ADDRESS;
+    if (!client_address_parse(str_from_cstr(line->trusted_proxy), &proxy->address))
+        return error_set(err, ST_USAGE, "trusted-proxy",
+                         "--trusted-proxy is \"unix\" or an IP address, not \"%.100s\"",
+                         line->trusted_proxy);
+    return ST_OK;
+}
+
 /* Signals are taken by sigwait() here: blocked before any thread starts, so that no handler ever runs. */
-static enum status serve(const struct line *line, const char *db_path, struct error *err)
+static enum status serve(const struct line *line, const char *db_path,
+                         const struct proxy_trust *proxy, struct error *err)
 {
     const struct app_options options = {.db_path = db_path,
                                         .listen = line->listen,
                                         .web_dir = line->web_dir,
                                         .workers = (int)line->workers,
-                                        .read_only = line->read_only};
+                                        .read_only = line->read_only,
+                                        .proxy = *proxy,
+                                        .https = line->https};
     struct app *app = NULL;
     enum status status;
     sigset_t signals;

@@ -14,9 +14,9 @@
 enum { ARENA_BYTES_MAX = 64 << 20 };
 
 struct request {
-    const char *db, *role, *name, *action, *id_text;
-    int64_t ttl_days;
-    bool has_ttl;
+    const char *db, *role, *name, *scopes, *action, *id_text;
+    int64_t ttl_days, submissions_per_day, bytes_max;
+    bool has_ttl, has_submissions, has_bytes;
 };
 
 static enum status run_action(const struct request *request, struct arena *arena,
@@ -32,6 +32,7 @@ static enum status revoke_token(const struct request *request, struct arena *are
 static enum status open_store(const struct request *request, struct task_table **tasks,
                               struct store **store, struct error *err);
 static void print_time(struct opt_i64 time_ms);
+static void print_quota(int64_t quota);
 
 int command_token(int argc, char *const *argv)
 {
@@ -59,6 +60,28 @@ int command_token(int argc, char *const *argv)
          .max = 36500,
          .argument = "DAYS",
          .help = "create: how long it is good for; without it until it is revoked"},
+        {.name = "scopes",
+         .kind = OPT_TEXT,
+         .value = &request.scopes,
+         .argument = "LIST",
+         .help =
+             "create: some of the role's scopes, as \"submit webhooks\"; without it all of them"},
+        {.name = "submissions-per-day",
+         .kind = OPT_INT,
+         .value = &request.submissions_per_day,
+         .given = &request.has_submissions,
+         .min = 0,
+         .max = INT64_MAX,
+         .argument = "N",
+         .help = "create: how many it may send, by UTC; without it the role's"},
+        {.name = "bytes-max",
+         .kind = OPT_INT,
+         .value = &request.bytes_max,
+         .given = &request.has_bytes,
+         .min = 0,
+         .max = INT64_MAX,
+         .argument = "BYTES",
+         .help = "create: how much it may store in all; without it the role's"},
         {.name = "db",
          .kind = OPT_TEXT,
          .value = &request.db,
@@ -99,8 +122,10 @@ static enum status run_action(const struct request *request, struct arena *arena
     if (!creates && !revokes && strcmp(request->action, "list") != 0)
         return error_set(err, ST_USAGE, NULL, "say create, list or revoke, not %s",
                          request->action);
-    if (!creates && (request->role != NULL || request->name != NULL || request->has_ttl))
-        return error_set(err, ST_USAGE, NULL, "--role, --name and --ttl belong to create");
+    if (!creates && (request->role != NULL || request->name != NULL || request->has_ttl ||
+                     request->scopes != NULL || request->has_submissions || request->has_bytes))
+        return error_set(err, ST_USAGE, NULL,
+                         "--role, --name, --ttl, --scopes and the quotas belong to create");
     if (revokes != (request->id_text != NULL))
         return error_set(err, ST_USAGE, NULL,
                          revokes ? "say which token: revoke ID" : "only revoke takes an ID");
@@ -112,7 +137,10 @@ static enum status run_action(const struct request *request, struct arena *arena
 static enum status create_token(const struct request *request, struct arena *arena,
                                 struct error *err)
 {
-    struct create_token create = {.ttl_days = {request->has_ttl, request->ttl_days}};
+    struct create_token create = {
+        .ttl_days = {request->has_ttl, request->ttl_days},
+        .submissions_per_day = {request->has_submissions, request->submissions_per_day},
+        .bytes_max = {request->has_bytes, request->bytes_max}};
     struct task_table *tasks = NULL;
     struct store *store = NULL;
     enum status status;
@@ -122,6 +150,15 @@ static enum status create_token(const struct request *request, struct arena *are
     if (!role_parse(str_from_cstr(request->role), &create.role) || create.role == ROLE_AGENT)
         return error_set(err, ST_USAGE, "role",
                          "--role is submitter, reviewer, operator, admin or agent-registration");
+    if (request->scopes != NULL &&
+        (!scope_set_parse(str_from_cstr(request->scopes), &create.scopes) ||
+         (create.scopes & ~role_scopes(create.role)) != 0)) {
+        char all[SCOPE_SET_BYTES];
+
+        scope_set_format(role_scopes(create.role), all, sizeof all);
+        return error_set(err, ST_USAGE, "scopes", "--scopes of role %s are some of \"%s\"",
+                         request->role, all);
+    }
     create.name = str_from_cstr(request->name);
     status = files_make_parent(request->db, err);
     if (status == ST_OK)
@@ -139,7 +176,7 @@ static enum status create_token(const struct request *request, struct arena *are
 static enum status hand_over(struct store *store, const struct create_token *made,
                              struct arena *arena, struct error *err)
 {
-    struct revoke_token revoke = {made->id};
+    struct revoke_token revoke = {.id = made->id};
     struct error fault = {0};
 
     if (printf("%s\n", made->text) >= 0 && fflush(stdout) == 0)
@@ -154,25 +191,32 @@ static enum status hand_over(struct store *store, const struct create_token *mad
                      made->id);
 }
 
-/* One line each: id, role, name, created, expires, revoked, last use; "-" for never. */
+/* One line each; "-" for never, and for a quota that is none. */
 static enum status list_tokens(const struct request *request, struct arena *arena,
                                struct error *err)
 {
     struct store_reader *reader = NULL;
     struct token_record *rows = NULL;
+    char scopes[SCOPE_SET_BYTES];
     size_t count = 0;
     enum status status = store_reader_open(request->db, &reader, err);
 
     if (status == ST_OK)
         status = store_list_tokens(reader, arena, &rows, &count, err);
     if (status == ST_OK)
-        (void)printf("id\trole\tname\tcreated\texpires\trevoked\tused\n");
+        (void)printf("id\trole\tname\tcreated\texpires\trevoked\tused\tscopes\t"
+                     "submissions_per_day\tbytes_max\tstored_bytes\n");
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         (void)printf("%" PRId64 "\t%s\t%s", rows[i].id, role_name(rows[i].role), rows[i].name);
         print_time((struct opt_i64){true, rows[i].created_ms});
         print_time(rows[i].expires_ms);
         print_time(rows[i].revoked_ms);
         print_time(rows[i].used_ms);
+        scope_set_format(rows[i].scopes, scopes, sizeof scopes);
+        (void)printf("\t%s", scopes);
+        print_quota(rows[i].quota.submissions_per_day);
+        print_quota(rows[i].quota.bytes_max);
+        (void)printf("\t%" PRId64, rows[i].stored_bytes);
         (void)putchar('\n');
     }
     if (status == ST_OK && fflush(stdout) != 0)
@@ -222,4 +266,12 @@ static void print_time(struct opt_i64 time_ms)
     if (time_ms.has)
         clock_format_utc(time_ms.value, text);
     (void)printf("\t%s", text);
+}
+
+static void print_quota(int64_t quota)
+{
+    if (quota == INT64_MAX)
+        (void)printf("\t-");
+    else
+        (void)printf("\t%" PRId64, quota);
 }

@@ -10,10 +10,11 @@
 #include "server/app.h"
 #include "server/http/auth.h"
 #include "server/http/exchange_internal.h"
+#include "server/http/form.h"
 #include "server/http/guard.h"
 #include "server/store/read.h"
 
-enum { SWALLOW_BYTES_MAX = 1 << 20 };
+enum { SWALLOW_BYTES_MAX = 1 << 20, LOGIN_BYTES_MAX = 1000 };
 
 struct header_list {
     struct guard_header headers[GUARD_HEADERS_MAX + 1];
@@ -29,7 +30,11 @@ static enum http_method parse_method(const char *method, bool *is_head);
 static enum status admit_route(struct exchange *exchange);
 static enum status admit_body(struct exchange *exchange);
 static enum status admit_caller(struct exchange *exchange);
+static enum status admit_session(struct exchange *exchange);
+static enum status find_session(struct exchange *exchange, struct error *err);
 static enum status admit_query(struct exchange *exchange);
+static void identify(struct exchange *exchange);
+static bool leads_to_login(struct exchange *exchange);
 static enum MHD_Result collect(struct exchange *exchange, const char *upload, size_t *bytes);
 static enum MHD_Result run(struct exchange *exchange);
 static enum status parse_body(struct exchange *exchange);
@@ -168,6 +173,7 @@ static enum status admit(struct exchange *exchange, const char *method, const ch
         exchange->response.close = true;
         return status;
     }
+    identify(exchange);
     request->method = parse_method(method, &request->is_head);
     request->wants_html = accepts_html_first(request_header(request, "Accept"));
     request->path = exchange->target;
@@ -206,6 +212,27 @@ static enum status guard(struct exchange *exchange, const char *method, const ch
         status = guard_check_layout(&layout, &exchange->refusal);
     }
     return status;
+}
+
+/* What a header says of the client counts only when our proxy wrote it. */
+static void identify(struct exchange *exchange)
+{
+    const struct listener_options *options = &exchange->listener->options;
+    const struct proxy_trust *proxy = &options->proxy;
+    struct request *request = &exchange->request;
+
+    request->is_secure = options->https;
+    if (exchange->connection == NULL)
+        return;
+    request->address = exchange->connection->peer;
+    if (proxy->kind == PROXY_NONE ||
+        (proxy->kind == PROXY_ADDRESS &&
+         !client_address_equal(&proxy->address, &exchange->connection->peer)))
+        return;
+    if (str_eq(request_header(request, "X-Forwarded-Proto"), STR("https")))
+        request->is_secure = true;
+    if (!client_forwarded_parse(request_header(request, "X-Forwarded-For"), &request->address))
+        request->address = (struct client_address){.kind = CLIENT_UNKNOWN}; /* not the proxy's */
 }
 
 static enum MHD_Result collect_header(void *cls, enum MHD_ValueKind kind, const char *name,
@@ -295,7 +322,9 @@ static enum status admit_body(struct exchange *exchange)
             &exchange->refusal, ST_UNSUPPORTED, "unsupported-media-type", NULL, NULL,
             "the body must be %s%s%s", (route->media & MEDIA_JSON) != 0 ? "application/json" : "",
             (route->media & MEDIA_MULTIPART) != 0 ? " or multipart/form-data" : "",
-            (route->media & MEDIA_NDJSON) != 0 ? "application/x-ndjson" : "");
+            (route->media & MEDIA_NDJSON) != 0 ? "application/x-ndjson"
+            : (route->media & MEDIA_FORM) != 0 ? "application/x-www-form-urlencoded"
+                                               : "");
     if (!has_body)
         return error_set_code(&exchange->refusal, ST_INVALID, "body-missing", "body", NULL,
                               "a body is needed");
@@ -317,6 +346,8 @@ static enum status admit_caller(struct exchange *exchange)
     struct str token = {0};
     enum status status;
 
+    if (route->html)
+        return admit_session(exchange);
     if (route->scopes == 0 && (!route->optional_auth || value.len == 0))
         return ST_OK;
     status = auth_parse_header(value, &token, err);
@@ -332,6 +363,59 @@ static enum status admit_caller(struct exchange *exchange)
     request->has_caller = true;
     store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
     return route->scopes == 0 ? ST_OK : auth_require(&request->caller, route->scopes, err);
+}
+
+/* A page: a session that is over is as none, where none will do. */
+static enum status admit_session(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    const struct route *route = request->route;
+    const struct str cookies = request_header(request, "Cookie");
+    const struct form_source source = {request_header(request, "Sec-Fetch-Site"),
+                                       request_header(request, "Origin"),
+                                       request_header(request, "Host"), request->is_secure};
+    struct error *err = &exchange->refusal;
+
+    if (route->media == MEDIA_FORM && form_check_source(&source, err) != ST_OK)
+        return err->status;
+    if (cookie_find(cookies, session_cookie(request->is_secure), &request->session) &&
+        request->session.len > 0 && find_session(exchange, err) != ST_OK)
+        return err->status;
+    if (route->scopes == 0)
+        return ST_OK;
+    return request->has_caller ? auth_require(&request->caller, route->scopes, err)
+                               : error_set_code(err, ST_UNAUTHENTICATED, "session-missing", NULL,
+                                                "Sign in with a token at /login.",
+                                                "this needs somebody who is signed in");
+}
+
+/* ST_OK as well when there is no such session, or no longer: nobody is signed in then. */
+static enum status find_session(struct exchange *exchange, struct error *err)
+{
+    struct request *request = &exchange->request;
+    struct store_reader *reader = app_reader(request->app, err);
+    char csrf[FORM_CSRF_BYTES];
+    struct error fault = {0};
+    enum status status;
+
+    if (reader == NULL)
+        return err->status;
+    status = store_authenticate_session(reader, &exchange->arena, request->session, clock_real_ms(),
+                                        &request->caller, &fault);
+    if (status == ST_UNAUTHENTICATED) {
+        request->session = (struct str){0};
+        return ST_OK;
+    }
+    if (status != ST_OK)
+        return error_set_code(err, status, fault.code, NULL, NULL, "%s", fault.detail);
+    form_csrf(request->session, csrf);
+    request->csrf = arena_copy(&exchange->arena, str_from_cstr(csrf));
+    request->session.data = arena_copy(&exchange->arena, request->session);
+    if (request->csrf == NULL || request->session.data == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a session");
+    request->has_caller = true;
+    store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
+    return ST_OK;
 }
 
 static enum status admit_query(struct exchange *exchange)
@@ -400,6 +484,12 @@ static enum status parse_body(struct exchange *exchange)
     struct str boundary;
     enum status status;
 
+    if (request->media == MEDIA_FORM) {
+        status = form_parse(request->body, &exchange->arena, &request->form, &exchange->refusal);
+        return status == ST_OK && request->csrf != NULL && !request->route->signs_in
+                   ? form_check_csrf(&request->form, request->session, &exchange->refusal)
+                   : status;
+    }
     if (request->media != MEDIA_MULTIPART)
         return ST_OK;
     status = multipart_find_boundary(request_header(request, "Content-Type"), &exchange->arena,
@@ -416,8 +506,29 @@ static enum MHD_Result refuse(struct exchange *exchange)
     set_deadline(exchange, 0);
     if (strcmp(exchange->refusal.code, "method-not-allowed") == 0)
         add_allow(exchange);
-    response_send_error(&exchange->response, &exchange->refusal);
+    if (!leads_to_login(exchange))
+        response_send_error(&exchange->response, &exchange->refusal);
     return reply_queue(exchange);
+}
+
+/* Who opens a page that needs a session comes back to it once signed in. */
+static bool leads_to_login(struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    struct buf target;
+    bool leads;
+
+    if (request->route == NULL || !request->route->html || request->method != HTTP_GET ||
+        exchange->refusal.status != ST_UNAUTHENTICATED)
+        return false;
+    buf_init(&target, LOGIN_BYTES_MAX);
+    buf_append_cstr(&target, "/login?back=");
+    percent_append(&target, exchange->target);
+    leads = !target.failed;
+    if (leads)
+        response_send_redirect(&exchange->response, 303, target.data);
+    buf_fini(&target);
+    return leads;
 }
 
 static void answer_options(struct exchange *exchange)
@@ -451,7 +562,8 @@ static enum media parse_media(struct str content_type)
         enum media media;
     } rows[] = {{{"application/json", 16}, MEDIA_JSON},
                 {{"multipart/form-data", 19}, MEDIA_MULTIPART},
-                {{"application/x-ndjson", 20}, MEDIA_NDJSON}};
+                {{"application/x-ndjson", 20}, MEDIA_NDJSON},
+                {{"application/x-www-form-urlencoded", 33}, MEDIA_FORM}};
     struct str type = content_type;
     size_t semicolon;
 

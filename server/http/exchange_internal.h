@@ -21,6 +21,7 @@
 struct connection { /* in listener->connections while its socket is open */
     struct connection *previous, *next;
     int fd;
+    struct client_address peer;
     _Atomic int64_t
         deadline_ns; /* CLOCK_MONOTONIC; 0: none. Then the pulse shuts the socket down */
 };

@@ -276,6 +276,8 @@ static void add_connection(struct listener *listener, struct MHD_Connection *mhd
         return;
     }
     connection->fd = info->connect_fd;
+    info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    client_address_from_socket(info == NULL ? NULL : info->client_addr, &connection->peer);
     atomic_init(&connection->deadline_ns,
                 clock_mono_ns() + listener->options.header_ms * (NS_PER_S / 1000));
     if (listener->unix_path[0] == '\0') {

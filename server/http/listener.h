@@ -15,6 +15,7 @@
 
 #include "common/status.h"
 #include "common/str.h"
+#include "server/http/client.h"
 #include "server/http/response.h"
 #include "server/http/router.h"
 
@@ -37,6 +38,8 @@ struct listener_options {
     const struct router *router;         /* borrowed */
     response_error_page_fn *error_page;  /* NULL: browsers get problem+json, too */
     int64_t header_ms, body_ms, idle_ms; /* 0: the defaults above */
+    struct proxy_trust proxy;
+    bool https; /* whatever comes was sent by TLS, although nobody says so */
 };
 
 /* Binds and listens; nothing is accepted before listener_start(). ST_INVALID: not an address; ST_IO. */

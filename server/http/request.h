@@ -13,6 +13,7 @@
 #include "common/json.h"
 #include "common/status.h"
 #include "common/str.h"
+#include "server/http/client.h"
 #include "server/http/multipart.h"
 #include "server/http/query.h"
 #include "server/store/records.h"
@@ -33,7 +34,13 @@ enum http_method {
     HTTP_OPTIONS = 1 << 5
 };
 
-enum media { MEDIA_NONE = 0, MEDIA_JSON = 1 << 0, MEDIA_MULTIPART = 1 << 1, MEDIA_NDJSON = 1 << 2 };
+enum media {
+    MEDIA_NONE = 0,
+    MEDIA_JSON = 1 << 0,
+    MEDIA_MULTIPART = 1 << 1,
+    MEDIA_NDJSON = 1 << 2,
+    MEDIA_FORM = 1 << 3 /* of a page: form.h */
+};
 
 struct request {
     struct app *app;
@@ -48,13 +55,18 @@ struct request {
     size_t arg_count;
     struct query query;
     struct fault_list faults; /* of query and body: response_send_error() lists them all */
-    bool has_caller;          /* a token was checked; always so on routes that name roles */
+    bool has_caller; /* a token, on pages a session, was checked; always so on routes with scopes */
     struct principal caller;
     enum media media;
     struct str body;
-    struct multipart parts; /* MEDIA_MULTIPART */
-    bool wants_html;        /* Accept names text/html before any other: a browser */
-    int step;               /* how often this handler was called before */
+    struct multipart parts;        /* MEDIA_MULTIPART */
+    struct query form;             /* MEDIA_FORM: source, session and csrf are checked */
+    struct str session;            /* of a browser that is signed in, the cookie's text; "" else */
+    const char *csrf;              /* what its forms must hold; NULL: not signed in */
+    bool is_secure;                /* it came by TLS, as far as our proxy or --https says */
+    struct client_address address; /* of the client; behind our proxy, the one it names */
+    bool wants_html;               /* Accept names text/html before any other: a browser */
+    int step;                      /* how often this handler was called before */
     bool
         woken_by_deadline; /* after request_park(): nothing happened in time, or the server stops */
     void *state;           /* the handler's own, in arena */

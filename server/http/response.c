@@ -231,6 +231,7 @@ int response_status_code(const struct error *err)
         {"method-not-allowed", 405},
         {"protocol-too-old", 426},
         {"rate-limited", 429},
+        {"quota-submissions", 429},
         {"bad-etag", 400},
         {"precondition-required", 428},
         {"precondition-failed", 412},

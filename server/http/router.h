@@ -26,7 +26,9 @@ struct route {
     unsigned media;        /* bits of enum media that the body may have; 0: no body */
     size_t body_bytes_max; /* 0: ROUTE_BODY_BYTES_DEFAULT */
     bool optional_auth;    /* a token is checked when there is one */
-    bool html;             /* a page: errors are drawn as pages whatever Accept says */
+    bool html; /* a page: errors are drawn as pages whatever Accept says; who asks is told by the
+                              session's cookie, where there is one, and by no token */
+    bool signs_in; /* its form begins a session, and so need not hold the csrf of one */
 };
 
 struct route_table {

@@ -14,8 +14,9 @@ static const struct {
 
 struct layout_view layout_make(const struct page_frame *frame, const struct page_title *title)
 {
-    static const char *const labels[] = {"Tasks", "Queue and agents"};
-    static const char *const hrefs[] = {"/", "/queue"};
+    static const char *const labels[] = {"Tasks", "Queue and agents", "Tokens"};
+    static const char *const hrefs[] = {"/", "/queue", "/tokens"};
+    const size_t nav_count = frame->may_issue ? ARRAY_LEN(labels) : ARRAY_LEN(labels) - 1;
     struct link_view *nav = ARENA_NEW_ARRAY(frame->arena, ARRAY_LEN(labels), struct link_view);
     struct theme_view *choices =
         ARENA_NEW_ARRAY(frame->arena, ARRAY_LEN(themes), struct theme_view);
@@ -27,17 +28,19 @@ struct layout_view layout_make(const struct page_frame *frame, const struct page
         .script = layout_text(title->script),
         .chart = title->chart,
         .build = str_from_cstr(build_id()),
+        .user = layout_text(frame->user),
+        .csrf = layout_text(frame->csrf),
     };
 
     if (frame->theme != THEME_SYSTEM)
         view.theme = str_from_cstr(layout_theme_name(frame->theme));
-    for (size_t i = 0; nav != NULL && i < ARRAY_LEN(labels); i++) {
+    for (size_t i = 0; nav != NULL && i < nav_count; i++) {
         nav[i].label = str_from_cstr(labels[i]);
         nav[i].href = str_from_cstr(hrefs[i]);
         nav[i].current = i + 1 == (size_t)title->section;
     }
     view.nav = nav;
-    view.nav_count = nav == NULL ? 0 : ARRAY_LEN(labels);
+    view.nav_count = nav == NULL ? 0 : nav_count;
     for (size_t i = 0; choices != NULL && i < ARRAY_LEN(themes); i++) {
         choices[i].label = str_from_cstr(themes[i].label);
         choices[i].value = str_from_cstr(themes[i].name);

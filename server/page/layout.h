@@ -13,7 +13,7 @@
 #define PAGE_BYTES_MAX (4u << 20)
 
 enum page_theme { THEME_SYSTEM, THEME_LIGHT, THEME_DARK };
-enum page_section { SECTION_NONE, SECTION_TASKS, SECTION_QUEUE };
+enum page_section { SECTION_NONE, SECTION_TASKS, SECTION_QUEUE, SECTION_TOKENS };
 
 /* The request as far as a page's frame shows it. */
 struct page_frame {
@@ -21,6 +21,9 @@ struct page_frame {
     enum page_theme theme;
     const char *assets; /* "/assets/0123456789ab" */
     struct str here;    /* the page's own address: path and query */
+    const char *user;   /* who is signed in; NULL: nobody */
+    const char *csrf;   /* of the session, with user */
+    bool may_issue;     /* the user may see and issue tokens */
     int64_t now_ms;
 };
 

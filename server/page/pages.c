@@ -46,7 +46,6 @@ static enum status draw_queue(struct page_work *work, struct buf *out);
 typedef enum status draw_fn(struct page_work *work, struct buf *out);
 
 static void send_page(struct request *request, struct response *response, draw_fn *draw);
-static void make_frame(struct request *request, struct arena *arena, struct page_frame *frame);
 static void release_boards(struct page_work *work);
 
 static void handle_home(struct request *request, struct response *response)
@@ -95,22 +94,27 @@ static bool is_local(struct str address)
            (address.len == 1 || address.data[1] != '/');
 }
 
+const char *page_local_address(struct arena *arena, struct str address)
+{
+    const char *copy =
+        is_local(address) && address.len <= BACK_BYTES_MAX ? arena_copy(arena, address) : "/";
+
+    return copy == NULL ? "/" : copy;
+}
+
 static void handle_theme(struct request *request, struct response *response)
 {
     struct str to = {0}, back = {0};
     enum page_theme theme;
-    const char *location;
 
     (void)query_read_text(&request->query, "to", &to);
     (void)query_read_text(&request->query, "back", &back);
     theme = layout_theme_parse(to);
-    location =
-        is_local(back) && back.len <= BACK_BYTES_MAX ? arena_copy(request->arena, back) : "/";
     response_add_header(response, "Set-Cookie",
                         "theme=%s; Path=/; Max-Age=%d; SameSite=Lax; HttpOnly",
                         layout_theme_name(theme), theme == THEME_SYSTEM ? 0 : COOKIE_S);
     response_add_header(response, "Cache-Control", "no-store");
-    response_send_redirect(response, 303, location == NULL ? "/" : location);
+    response_send_redirect(response, 303, page_local_address(request->arena, back));
 }
 
 static const struct route routes[] = {
@@ -132,7 +136,7 @@ void page_draw_error(struct request *request, struct response *response,
     struct page_frame frame;
     struct buf page, *out;
 
-    make_frame(request, request->arena, &frame);
+    page_make_frame(request, request->arena, &frame);
     buf_init(&page, PAGE_BYTES_MAX);
     page_render_problem(&page, &frame, problem);
     if (!page.failed && frame.assets != NULL) { /* else it is answered as problem+json */
@@ -158,7 +162,7 @@ static enum page_theme read_theme(const struct request *request)
     return THEME_SYSTEM;
 }
 
-static void make_frame(struct request *request, struct arena *arena, struct page_frame *frame)
+void page_make_frame(struct request *request, struct arena *arena, struct page_frame *frame)
 {
     struct buf here;
 
@@ -176,6 +180,9 @@ static void make_frame(struct request *request, struct arena *arena, struct page
         .assets = assets_base(arena),
         .here = str_from_cstr(here.failed ? "/" : arena_copy(arena, buf_str(&here))),
         .now_ms = clock_real_ms(),
+        .user = request->csrf == NULL ? NULL : request->caller.name,
+        .csrf = request->csrf,
+        .may_issue = request->csrf != NULL && (request->caller.scopes & SCOPE_TOKENS) != 0,
     };
     buf_fini(&here);
 }
@@ -187,7 +194,7 @@ static void send_page(struct request *request, struct response *response, draw_f
 
     arena_init(&work.arena, PAGE_ARENA_BYTES);
     buf_init(&page, PAGE_BYTES_MAX);
-    make_frame(request, &work.arena, &work.frame);
+    page_make_frame(request, &work.arena, &work.frame);
     work.reader = app_reader(request->app, &work.err);
     if (work.reader != NULL && store_reader_begin(work.reader, &work.err) == ST_OK) {
         (void)draw(&work, &page);

@@ -21,6 +21,8 @@ static enum status run_pair(struct db *db, enum stmt_id id, int64_t a, int64_t b
 enum status verb_register_agent(struct db *db, struct arena *arena, void *args, struct error *err)
 {
     struct register_agent *agent = args;
+    const struct new_token token = {
+        .role = ROLE_AGENT, .name = agent->name, .created_by = {true, agent->owner_token_id}};
     struct query_run run;
     int64_t token_id;
     enum status status;
@@ -28,8 +30,7 @@ enum status verb_register_agent(struct db *db, struct arena *arena, void *args, 
     if (agent->name.len == 0 || agent->name.len > AGENT_NAME_BYTES_MAX)
         return error_set(err, ST_INVALID, "name", "an agent's name has 1 to %d bytes",
                          AGENT_NAME_BYTES_MAX);
-    status = db_insert_token(db, arena, ROLE_AGENT, agent->name, (struct opt_i64){0}, &token_id,
-                             &agent->token, err);
+    status = db_insert_token(db, arena, &token, &token_id, &agent->token, err);
     if (status != ST_OK)
         return status;
     run = query_begin(db, STMT_INSERT_AGENT, arena);

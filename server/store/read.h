@@ -17,8 +17,19 @@ struct new_entry;
  * another secret: which, is not said), "token-expired" (the date is in detail), "token-revoked". */
 enum status store_authenticate(struct store_reader *reader, struct arena *arena, struct str text,
                                int64_t now_ms, struct principal *principal, struct error *err);
+/* The same by a browser's session; its token must still be good. Besides: "session-ended" (unknown, signed out, or
+ * its time is over). */
+enum status store_authenticate_session(struct store_reader *reader, struct arena *arena,
+                                       struct str text, int64_t now_ms, struct principal *principal,
+                                       struct error *err);
+/* All, by id; or at most `limit` of those behind after_id. */
 enum status store_list_tokens(struct store_reader *reader, struct arena *arena,
                               struct token_record **rows, size_t *count, struct error *err);
+enum status store_list_tokens_after(struct store_reader *reader, struct arena *arena,
+                                    int64_t after_id, int64_t limit, struct token_record **rows,
+                                    size_t *count, struct error *err);
+enum status store_get_token(struct store_reader *reader, struct arena *arena, int64_t id,
+                            struct token_record *token, struct error *err);
 
 /* The entries of all tasks with id > after, in order, at most limit: for a walk over all of them. */
 enum status store_list_entries_after(struct store_reader *reader, struct arena *arena,

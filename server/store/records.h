@@ -57,12 +57,23 @@ void scope_set_format(unsigned scopes, char *text,
                       size_t bytes); /* the reverse; SCOPE_SET_BYTES suffice */
 #define SCOPE_SET_BYTES 96
 
+/* What a token may store; INT64_MAX: any amount. A role has its own, which an admin may set otherwise for a token. */
+struct quota {
+    int64_t submissions_per_day; /* by UTC */
+    int64_t bytes_max;           /* of all that was ever stored: nothing is deleted */
+};
+struct quota role_quota(enum role role);
+
 struct token_record {
     int64_t id;
     enum role role;
     const char *name;
     int64_t created_ms;
     struct opt_i64 expires_ms, revoked_ms, used_ms;
+    unsigned scopes; /* of the role, less what it gave up */
+    struct quota quota;
+    struct opt_i64 created_by; /* a token; none: the server's own command line */
+    int64_t stored_bytes;
 };
 
 /* Who asks. agent_id only with ROLE_AGENT. */

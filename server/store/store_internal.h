@@ -195,8 +195,20 @@ enum status db_insert_flag(struct db *db, int64_t entry_id, const struct flag_re
                            struct error *err);
 
 /* One row of `token` with a fresh secret (token.c): for verb_create_token and verb_register_agent. */
-enum status db_insert_token(struct db *db, struct arena *arena, enum role role, struct str name,
-                            struct opt_i64 expires_ms, int64_t *id, const char **text,
+struct new_token {
+    enum role role;
+    struct str name;
+    struct opt_i64 expires_ms;
+    unsigned scopes; /* 0: all of the role */
+    struct opt_i64 submissions_per_day, bytes_max, created_by;
+};
+enum status db_insert_token(struct db *db, struct arena *arena, const struct new_token *token,
+                            int64_t *id, const char **text, struct error *err);
+
+/* Quotas (token.c): counts what a token stores, within the transaction that stores it. ST_LIMIT "quota-submissions" (429,
+ * with when the day is over) or ST_DENIED "quota-bytes" (403) when it is too much. is_submission: one more of the day's;
+ * else the bytes of more files of one. */
+enum status db_charge_token(struct db *db, int64_t token_id, bool is_submission, size_t bytes,
                             struct error *err);
 
 /* What a rented machine cost (price.c). Nothing found: ST_OK with quote->reason. */

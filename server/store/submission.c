@@ -471,6 +471,9 @@ static enum status insert_submission(struct db *db, struct intake_row *row, stru
     query_bind_i64(&run, row->revision);
     status = query_done(&run, err);
     row->submission_id = sqlite3_last_insert_rowid(db->handle);
+    if (status == ST_OK && row->token_id.has)
+        status = db_charge_token(db, row->token_id.value, true,
+                                 files->entry.len + files->progress.len, err);
     return status;
 }
 

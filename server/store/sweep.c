@@ -7,7 +7,8 @@
 
 enum { ALIVE_EVERY_MS = 5000, TOUCH_EVERY_MS = 60000, PRUNE_EVERY_MS = 3600000 };
 
-#define CHANGES_KEPT_MS (INT64_C(7) * 24 * 3600 * 1000)
+#define CHANGES_KEPT_MS  (INT64_C(7) * 24 * 3600 * 1000)
+#define SESSIONS_KEPT_MS (INT64_C(24) * 3600 * 1000) /* after they expired */
 
 struct open_attempt {
     int64_t id, job_id, run_id, entry_id;
@@ -227,8 +228,10 @@ static enum status prune(struct db *db, struct error *err)
     enum status status = run_one(db, STMT_DELETE_OLD_CHANGES, db->now_ms - CHANGES_KEPT_MS, err);
 
     db->pruned_ms = db->now_ms;
+    if (status == ST_OK)
+        status = run_one(db, STMT_DELETE_OLD_ANSWERS, db->now_ms - IDEMPOTENCY_KEPT_MS, err);
     return status == ST_OK
-               ? run_one(db, STMT_DELETE_OLD_ANSWERS, db->now_ms - IDEMPOTENCY_KEPT_MS, err)
+               ? run_one(db, STMT_DELETE_OLD_SESSIONS, db->now_ms - SESSIONS_KEPT_MS, err)
                : status;
 }
 

@@ -13,20 +13,44 @@
 #include "server/store/records.h"
 #include "server/store/writer.h"
 
-/* Tokens. The secret is in `text` alone, nowhere else. */
+/* Tokens. The secret is in `text` alone, nowhere else.
+ * An issuer hands out what he has: no scope that he lacks, save that whoever has `tokens` may let agents register; a
+ * token of role admin takes an admin, one of role agent comes from registering alone; quotas are set by admins.
+ * ST_DENIED "scope-missing" (which), "role-reserved", "quota-reserved". */
 struct create_token {
     enum role role;
-    struct str name;         /* 1..128 bytes of UTF-8 */
-    struct opt_i64 ttl_days; /* none: never expires */
-    int64_t id;              /* out */
-    const char *text;        /* out: dbk_<role>_<id>_<secret> */
+    struct str name;                               /* 1..128 bytes of UTF-8 */
+    struct opt_i64 ttl_days;                       /* none: never expires */
+    unsigned scopes;                               /* some of the role's; 0: all of them */
+    struct opt_i64 submissions_per_day, bytes_max; /* none: the role's */
+    const struct principal *issuer; /* NULL: the server's own command line, which may all */
+    int64_t id;                     /* out */
+    struct opt_i64 expires_ms;      /* out */
+    const char *text;               /* out: dbk_<role>_<id>_<secret> */
 };
 enum status verb_create_token(struct db *db, struct arena *arena, void *args, struct error *err);
+/* The roles that he may issue, with all their scopes: for a page to offer. */
+bool token_may_issue(const struct principal *issuer, enum role role);
 
+/* Its sessions end with it. Who may issue a token may revoke one like it, and anybody his own; one of an agent takes the
+ * scope jobs. ST_DENIED as above. */
 struct revoke_token { /* twice is no fault */
     int64_t id;
+    const struct principal *issuer; /* NULL: the command line */
 };
 enum status verb_revoke_token(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* A browser signs in for SESSION_MS. The cookie's text is handed out once: only its SHA-256 is stored. */
+#define SESSION_MS (INT64_C(12) * 3600 * 1000)
+struct create_session {
+    int64_t token_id;
+    const char *text; /* out */
+};
+enum status verb_create_session(struct db *db, struct arena *arena, void *args, struct error *err);
+struct end_session { /* one that is not there is no fault */
+    struct str text;
+};
+enum status verb_end_session(struct db *db, struct arena *arena, void *args, struct error *err);
 
 /* What an entry says; all texts but those marked may be NULL. */
 struct new_epoch {

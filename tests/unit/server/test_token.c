@@ -110,7 +110,7 @@ static void token_expires_to_the_millisecond_and_says_when(void **state)
 static void revoked_token_is_refused_and_revoking_twice_is_no_fault(void **state)
 {
     struct fixture *f = *state;
-    struct revoke_token revoke;
+    struct revoke_token revoke = {.issuer = NULL};
     struct token_record *rows;
     struct error err = {0};
     size_t count;
@@ -127,6 +127,101 @@ static void revoked_token_is_refused_and_revoking_twice_is_no_fault(void **state
     assert_int_equal(rows[0].revoked_ms.value, first_ms); /* the first time counts */
     revoke.id = 99;
     fixture_refuse(f, verb_revoke_token, &revoke, ST_NOT_FOUND, "");
+}
+
+/* Whether `issuer` may make one: nothing is made when he may not. */
+static void check_issue(struct fixture *f, const struct principal *issuer,
+                        struct create_token wanted, const char *code)
+{
+    wanted.name = STR("issued");
+    wanted.issuer = issuer;
+    if (code == NULL)
+        fixture_run(f, verb_create_token, &wanted);
+    else
+        fixture_refuse(f, verb_create_token, &wanted, ST_DENIED, code);
+}
+
+static void an_issuer_hands_out_what_he_has(void **state)
+{
+    const struct principal admin = {
+        .token_id = 1, .role = ROLE_ADMIN, .scopes = role_scopes(ROLE_ADMIN)};
+    const struct principal operator= {
+        .token_id = 1, .role = ROLE_OPERATOR, .scopes = role_scopes(ROLE_OPERATOR)};
+    const struct principal narrow = {
+        .token_id = 1, .role = ROLE_OPERATOR, .scopes = SCOPE_TOKENS | SCOPE_JOBS};
+    struct fixture *f = *state;
+    int64_t id;
+
+    (void)create(f, ROLE_ADMIN, 0, &id);
+    assert_int_equal(id, 1);
+    for (enum role r = 0; r < ROLE_COUNT; r++)
+        check_issue(f, &admin, (struct create_token){.role = r},
+                    r == ROLE_AGENT ? "role-reserved" : NULL);
+    check_issue(f, &operator,(struct create_token){.role = ROLE_SUBMITTER}, NULL);
+    check_issue(f, &operator,(struct create_token){.role = ROLE_AGENT_REGISTRATION}, NULL);
+    check_issue(f, &operator,(struct create_token){.role = ROLE_REVIEWER}, "scope-missing");
+    check_issue(f, &operator,(struct create_token){.role = ROLE_ADMIN}, "role-reserved");
+    check_issue(f, &narrow, (struct create_token){.role = ROLE_OPERATOR}, "scope-missing");
+    check_issue(f, &narrow, (struct create_token){.role = ROLE_OPERATOR, .scopes = SCOPE_JOBS},
+                NULL);
+    check_issue(f, &operator,(struct create_token){.role = ROLE_SUBMITTER, .bytes_max = {true, 5}},
+                "quota-reserved");
+    check_issue(f, &admin, (struct create_token){.role = ROLE_SUBMITTER, .bytes_max = {true, 5}},
+                NULL);
+    assert_true(token_may_issue(&operator, ROLE_OPERATOR));
+    assert_false(token_may_issue(&operator, ROLE_REVIEWER));
+}
+
+static void a_token_has_no_more_scopes_than_it_kept(void **state)
+{
+    struct create_token token = {
+        .role = ROLE_OPERATOR, .name = STR("n"), .scopes = SCOPE_JOBS | SCOPE_TASKS};
+    struct fixture *f = *state;
+    struct principal principal;
+    struct error err;
+
+    fixture_run(f, verb_create_token, &token);
+    assert_int_equal(authenticate(f, token.text, &principal, &err), ST_OK);
+    assert_int_equal(principal.scopes, SCOPE_JOBS | SCOPE_TASKS);
+    token.scopes = SCOPE_REVIEW;
+    fixture_refuse(f, verb_create_token, &token, ST_INVALID, "scope-not-of-role");
+}
+
+static enum status find_session(struct fixture *f, const char *text, struct principal *principal)
+{
+    struct error err = {0};
+
+    return store_authenticate_session(f->reader, &f->arena, str_from_cstr(text),
+                                      atomic_load(&f->now_ms), principal, &err);
+}
+
+static void a_session_is_good_until_its_time_its_end_or_its_token_s(void **state)
+{
+    struct fixture *f = *state;
+    struct create_session sessions[3] = {{0}};
+    struct revoke_token revoke = {.issuer = NULL};
+    struct principal principal;
+    struct end_session end;
+
+    (void)create(f, ROLE_OPERATOR, 0, &revoke.id);
+    for (size_t i = 0; i < ARRAY_LEN(sessions); i++) {
+        sessions[i].token_id = revoke.id;
+        fixture_run(f, verb_create_session, &sessions[i]);
+        assert_int_equal(find_session(f, sessions[i].text, &principal), ST_OK);
+        assert_true(principal.token_id == revoke.id && principal.role == ROLE_OPERATOR);
+    }
+    assert_int_equal(find_session(f, "nobody's", &principal), ST_UNAUTHENTICATED);
+    end.text = str_from_cstr(sessions[0].text);
+    fixture_run(f, verb_end_session, &end);
+    fixture_run(f, verb_end_session, &end);
+    assert_int_equal(find_session(f, sessions[0].text, &principal), ST_UNAUTHENTICATED);
+    atomic_fetch_add(&f->now_ms, SESSION_MS - 1);
+    assert_int_equal(find_session(f, sessions[1].text, &principal), ST_OK);
+    atomic_fetch_add(&f->now_ms, 1);
+    assert_int_equal(find_session(f, sessions[1].text, &principal), ST_UNAUTHENTICATED);
+    fixture_run(f, verb_create_session, &sessions[2]);
+    fixture_run(f, verb_revoke_token, &revoke);
+    assert_int_equal(find_session(f, sessions[2].text, &principal), ST_UNAUTHENTICATED);
 }
 
 static void names_and_lifetimes_have_limits(void **state)
@@ -228,6 +323,9 @@ int main(void)
         TEST(wrong_secret_and_unknown_id_are_told_alike),
         TEST(token_expires_to_the_millisecond_and_says_when),
         TEST(revoked_token_is_refused_and_revoking_twice_is_no_fault),
+        TEST(an_issuer_hands_out_what_he_has),
+        TEST(a_token_has_no_more_scopes_than_it_kept),
+        TEST(a_session_is_good_until_its_time_its_end_or_its_token_s),
         TEST(names_and_lifetimes_have_limits),
         TEST(agents_token_names_its_agent),
         TEST(secret_is_stored_nowhere),
