@@ -91,15 +91,17 @@ $(BUILD)/tool/%: server/tools/%.c $(TOOL_SRC)
 	@echo "  TOOL $@"
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -I. $(WARN) -O1 -g -o $@ $< $(TOOL_SRC) -lcrypto
 TASK_FILES = $(sort $(wildcard schema/tasks/*.json))
-MLPERF_FILES = $(sort $(wildcard schema/mlperf/*.json)) $(sort $(wildcard schema/mlperf/rcp/*.json))
+ROUND_FILES = $(sort $(wildcard schema/mlperf/*.json))
+MLPERF_FILES = $(ROUND_FILES) $(sort $(wildcard schema/mlperf/rcp/*.json))
 MIGRATION_FILES = $(sort $(wildcard schema/migrations/*.sql))
 ASSET_FILES = $(sort $(wildcard web/assets/*))
 TEMPLATE_FILES = $(sort $(wildcard web/templates/*.html))
 CHART_JS = /usr/share/javascript/chart.js/Chart.min.js
 
-$(BUILD)/gen/embedded_tasks.c: $(BUILD)/tool/embed $(TASK_FILES)
+$(BUILD)/gen/embedded_tasks.c: $(BUILD)/tool/embed $(TASK_FILES) server/tools/mlperf_tasks.py $(ROUND_FILES)
 	@mkdir -p $(@D)
-	$(Q)$(BUILD)/tool/embed tasks $(TASK_FILES) >$@
+	$(Q)/usr/bin/python3 server/tools/mlperf_tasks.py $(@D)/tasks $(ROUND_FILES) >$(@D)/mlperf_tasks.list
+	$(Q)$(BUILD)/tool/embed tasks $(TASK_FILES) $$(cat $(@D)/mlperf_tasks.list) >$@
 $(BUILD)/gen/embedded_mlperf.c: $(BUILD)/tool/embed $(MLPERF_FILES)
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tool/embed mlperf $(MLPERF_FILES) >$@

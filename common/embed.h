@@ -14,7 +14,7 @@ struct embedded_file {
     const char *sha256; /* 64 hex digits: a strong ETag */
 };
 
-/* The files of schema/tasks, in order of path; in both programs. */
+/* The files of schema/tasks, in order of path, then the tasks made of schema/mlperf; in both programs. */
 extern const struct embedded_file embedded_tasks[];
 extern const size_t embedded_task_count;
 

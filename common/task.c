@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/arena.h"
 #include "common/json.h"
@@ -175,6 +176,7 @@ static void read_members(struct reading *reading, struct task *task, int64_t *or
     task->version = (int)version;
     task->phase = (enum task_phase)read_choice(reading, "phase", phase_names, 2);
     task->dawnbench = read_text(reading, "dawnbench", false);
+    task->mlperf_round = read_text(reading, "mlperf_round", false);
     task->dataset = read_text(reading, "dataset", true);
     task->metric = read_text(reading, "metric", true);
     task->metric_title = read_text(reading, "metric_title", true);
@@ -264,11 +266,14 @@ static void read_target(struct reading *reading, struct task *task)
 static void check_members(const struct task *task, struct error *err)
 {
     const double target = decimal_to_double(task->target);
+    const bool percent = strcmp(task->unit, "percent") == 0;
 
-    if (str_eq_cstr(STR("percent"), task->unit)
-            ? task->metric_max != 100.0
-            : (!str_eq_cstr(STR("fraction"), task->unit) || task->metric_max != 1.0))
-        (void)error_set(err, ST_INVALID, "unit", "unit is percent (of 100) or fraction (of 1)");
+    if (percent || strcmp(task->unit, "fraction") == 0
+            ? (percent ? 100.0 : 1.0) < task->metric_max ||
+                  (percent ? 100.0 : 1.0) > task->metric_max
+            : strcmp(task->unit, "score") != 0)
+        (void)error_set(err, ST_INVALID, "unit",
+                        "unit is percent (of 100), fraction (of 1) or score");
     if (target <= 0.0 || target > task->metric_max)
         (void)error_set(err, ST_INVALID, "target", "target is not between 0 and metric_max");
     if ((task->workload == NULL) != (task->recipe == NULL))

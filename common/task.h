@@ -26,11 +26,13 @@ struct task {
     int version;       /* of the rules; raised when they change */
     enum task_phase phase;
     const char *dawnbench; /* folder of DAWNBench's tree, "CIFAR10"; NULL: not one of its tasks */
-    const char *dataset;   /* "cifar10" */
-    const char *metric;    /* "top1Accuracy": the field that is held against the target */
+    const char *
+        mlperf_round; /* "v0.5": its entries are logs of MLPerf (server/mlperf); NULL: not one of its */
+    const char *dataset;      /* "cifar10" */
+    const char *metric;       /* "top1Accuracy": the field that is held against the target */
     const char *metric_title; /* "top-1 accuracy" */
-    const char *unit;         /* "percent" or "fraction" */
-    double metric_max;        /* 100 or 1 */
+    const char *unit;         /* "percent", "fraction", or "score" */
+    double metric_max;        /* 100, 1, or any */
     bool higher_is_better;
     const char *target_text; /* "94.0", exact */
     struct decimal target;

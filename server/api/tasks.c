@@ -48,6 +48,7 @@ static void write_task(struct json_out *out, const char *key, const struct task 
     json_out_text(out, "title", task->title);
     json_out_i64(out, "version", task->version);
     json_out_text(out, "phase", task->phase == TASK_TRAIN ? "train" : "inference");
+    json_out_text(out, "mlperf_round", task->mlperf_round);
     json_out_text(out, "dataset", task->dataset);
     json_out_text(out, "metric", task->metric);
     json_out_text(out, "metric_title", task->metric_title);

@@ -430,7 +430,9 @@ static void fill_heads(struct arena *arena, const struct task *task,
         {"num mid", {SORT_EPOCH}, {"Epoch"}, true},
         {"num mid",
          {SORT_ACCURACY},
-         {strcmp(task->unit, "percent") == 0 ? "Accuracy" : "F1"},
+         {strcmp(task->unit, "percent") == 0 ? "Accuracy"
+          : task->mlperf_round == NULL       ? "F1"
+                                             : "Metric"},
          false},
         {"mid", {SORT_TIER}, {"Tier"}, false},
         {"date wide", {SORT_DATE}, {"Date"}, false},

@@ -11,6 +11,7 @@
 static struct record_view make_record(struct arena *arena, const struct board *board,
                                       const char *heading);
 static struct task_card_view make_card(struct arena *arena, const struct home_task *from);
+static struct mlperf_row_view make_row(struct arena *arena, const struct home_task *from);
 static void fill_live(struct arena *arena, const struct home_data *data, struct home_view *view);
 static void fill_latest(struct arena *arena, const struct home_data *data, struct home_view *view);
 
@@ -20,6 +21,7 @@ void page_render_home(struct buf *out, const struct page_frame *frame, const str
     const size_t count = data->tasks->count;
     struct task_card_view *training = ARENA_NEW_ARRAY(arena, count, struct task_card_view);
     struct task_card_view *inference = ARENA_NEW_ARRAY(arena, count, struct task_card_view);
+    struct mlperf_row_view *rounds = ARENA_NEW_ARRAY(arena, count, struct mlperf_row_view);
     const struct page_title title = {
         .title = STR("Time and cost to accuracy"),
         .description =
@@ -30,14 +32,20 @@ void page_render_home(struct buf *out, const struct page_frame *frame, const str
     struct home_view view = {.page = layout_make(frame, &title), .empty = true};
 
     for (size_t i = 0; training != NULL && inference != NULL && i < count; i++) {
-        const struct task_card_view card = make_card(arena, &data->cards[i]);
+        const bool is_card = data->cards[i].task->mlperf_round == NULL;
+        const struct task_card_view card =
+            is_card ? make_card(arena, &data->cards[i]) : (struct task_card_view){0};
 
         view.empty = view.empty && data->cards[i].entry_count == 0;
-        if (data->cards[i].task->phase == TASK_TRAIN)
+        if (data->cards[i].task->mlperf_round != NULL) {
+            if (rounds != NULL && data->cards[i].entry_count > 0)
+                rounds[view.mlperf_count++] = make_row(arena, &data->cards[i]);
+        } else if (data->cards[i].task->phase == TASK_TRAIN)
             training[view.training_count++] = card;
         else
             inference[view.inference_count++] = card;
     }
+    view.mlperf = rounds;
     view.training = training;
     view.inference = inference;
     fill_live(arena, data, &view);
@@ -99,6 +107,22 @@ static struct task_card_view make_card(struct arena *arena, const struct home_ta
         card.stairs_count = 1;
     }
     return card;
+}
+
+/* The tasks of MLPerf are many: each is a row, and one without entries none. */
+static struct mlperf_row_view make_row(struct arena *arena, const struct home_task *from)
+{
+    const struct record_view record = make_record(arena, &from->first, "");
+
+    return (struct mlperf_row_view){
+        .title = str_from_cstr(from->task->title),
+        .href = format_text(arena, "/tasks/%s", from->task->id),
+        .goal = format_goal(arena, from->task),
+        .count = format_count(arena, (int64_t)from->entry_count),
+        .value = record.value.len == 0 ? STR("-") : record.value,
+        .author = record.author,
+        .record_href = record.href,
+    };
 }
 
 static void fill_live(struct arena *arena, const struct home_data *data, struct home_view *view)
