@@ -256,6 +256,15 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
 INSERT INTO flag (entry_id, code, detail, run_id, other_entry_id, other_run_id, at_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 
+-- name: insert_entry_check write
+INSERT INTO entry_check (entry_id, run_id, rule, verdict, file, line, detail, hint)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+
+-- Those of the whole entry first.
+-- name: list_entry_checks read
+SELECT rule, verdict, file, line, detail, hint, run_id
+FROM entry_check WHERE entry_id = ?1 ORDER BY run_id IS NOT NULL, id;
+
 -- name: list_flags read
 SELECT flag.code, flag.detail, flag.run_id, flag.other_entry_id, flag.other_run_id
 FROM flag WHERE flag.entry_id = ?1 ORDER BY flag.id;

@@ -226,8 +226,9 @@ CREATE TABLE entry_check (
     rule     TEXT NOT NULL,
     verdict  TEXT NOT NULL CHECK (verdict IN ('pass', 'warning', 'fail', 'not-applicable')),
     file     TEXT,
-    line     INTEGER,
-    detail   TEXT NOT NULL
+    line     INTEGER,              -- of the file, from 1
+    detail   TEXT NOT NULL,        -- one sentence for people
+    hint     TEXT NOT NULL         -- how to mend it; '': nothing to mend
 ) STRICT;
 CREATE INDEX entry_check_by_entry ON entry_check (entry_id, id);
 

@@ -16,6 +16,8 @@ static void write_place(struct json_out *out, enum board_by by, const struct kep
 static enum status write_runs(struct request *request, struct store_reader *reader,
                               const struct entry_record *entry, struct json_out *out,
                               struct error *err);
+static enum status write_checks(struct request *request, struct store_reader *reader,
+                                int64_t entry_id, struct json_out *out, struct error *err);
 static enum status write_flags(struct request *request, struct store_reader *reader,
                                int64_t entry_id, struct json_out *out, struct error *err);
 
@@ -47,6 +49,8 @@ void handle_get_entry(struct request *request, struct response *response)
         status = write_runs(request, reader, &entry, &out, &err);
     if (status == ST_OK)
         status = write_flags(request, reader, entry.id, &out, &err);
+    if (status == ST_OK)
+        status = write_checks(request, reader, entry.id, &out, &err);
     json_out_end(&out, '}');
     api_end_read(reader);
     if (status != ST_OK)
@@ -171,6 +175,19 @@ static enum status write_runs(struct request *request, struct store_reader *read
     }
     json_out_end(out, ']');
     return ST_OK;
+}
+
+static enum status write_checks(struct request *request, struct store_reader *reader,
+                                int64_t entry_id, struct json_out *out, struct error *err)
+{
+    struct check_record *checks;
+    size_t count;
+    const enum status status =
+        store_list_checks(reader, request->arena, entry_id, &checks, &count, err);
+
+    if (status == ST_OK)
+        submission_write_checks(out, checks, count);
+    return status;
 }
 
 static enum status write_flags(struct request *request, struct store_reader *reader,

@@ -77,6 +77,26 @@ enum status submission_add_flag(struct arena *arena, struct intake_result *resul
     return ST_OK;
 }
 
+void submission_write_checks(struct json_out *out, const struct check_record *checks, size_t count)
+{
+    if (count == 0)
+        return;
+    json_out_begin(out, "checks", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "rule", checks[i].rule);
+        json_out_text(out, "verdict", checks[i].verdict);
+        json_out_text(out, "file", checks[i].file);
+        json_out_optional(out, "line", checks[i].line);
+        json_out_text(out, "detail", checks[i].detail);
+        if (checks[i].hint[0] != '\0')
+            json_out_text(out, "hint", checks[i].hint);
+        json_out_optional(out, "run", checks[i].run_id);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
 void submission_write_flags(struct json_out *out, const struct flag_record *flags, size_t count)
 {
     if (count == 0)

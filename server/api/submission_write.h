@@ -44,4 +44,7 @@ void submission_write_findings(struct json_out *out, const char *key,
 const struct problem_item *submission_list_items(struct arena *arena,
                                                  const struct intake_result *result);
 
+/* "checks": the rules that an entry was held against; left out without any. */
+void submission_write_checks(struct json_out *out, const struct check_record *checks, size_t count);
+
 #endif

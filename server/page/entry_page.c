@@ -15,6 +15,8 @@
 static void fill_places(struct arena *arena, const struct entry_page *data,
                         struct entry_view *view);
 static void fill_runs(struct arena *arena, const struct entry_page *data, struct entry_view *view);
+static void fill_checks(struct arena *arena, const struct entry_page *data,
+                        struct entry_view *view);
 static void fill_facts(struct arena *arena, const struct entry_page *data, struct entry_view *view);
 static void fill_misc(struct arena *arena, const struct entry_page *data, struct entry_view *view);
 static void fill_files(struct arena *arena, const struct entry_page *data, struct entry_view *view);
@@ -40,6 +42,7 @@ void page_render_entry(struct buf *out, const struct page_frame *frame,
     view.page = layout_make(frame, &title);
     fill_places(arena, data, &view);
     fill_runs(arena, data, &view);
+    fill_checks(arena, data, &view);
     fill_facts(arena, data, &view);
     fill_misc(arena, data, &view);
     fill_files(arena, data, &view);
@@ -96,6 +99,28 @@ static void fill_runs(struct arena *arena, const struct entry_page *data, struct
     }
     view->runs = rows;
     view->runs_count = rows == NULL ? 0 : data->run_count;
+}
+
+static void fill_checks(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    struct entry_check_view *rows =
+        ARENA_NEW_ARRAY(arena, data->check_count, struct entry_check_view);
+
+    for (size_t i = 0; rows != NULL && i < data->check_count; i++) {
+        const struct check_record *check = &data->checks[i];
+
+        rows[i] = (struct entry_check_view){
+            .rule = layout_text(check->rule),
+            .verdict = layout_text(check->verdict),
+            .where = layout_text(check->file),
+            .detail = layout_text(check->detail),
+            .hint = layout_text(check->hint),
+        };
+        if (check->file != NULL && check->line.has)
+            rows[i].where = format_text(arena, "%s, line %" PRId64, check->file, check->line.value);
+    }
+    view->checks = rows;
+    view->checks_count = rows == NULL ? 0 : data->check_count;
 }
 
 static void add_fact(struct fact_view *facts, size_t *count, const char *term, struct str value)

@@ -17,6 +17,8 @@ struct entry_page {
     size_t board_count;
     const struct run_record *runs;
     size_t run_count;
+    const struct check_record *checks; /* rules that it was held against */
+    size_t check_count;
     bool has_progress; /* of its submission */
 };
 

@@ -350,6 +350,7 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
     struct run_record *runs;
     struct board boards[BOARDS_PER_TASK];
     struct submission_record submission;
+    struct check_record *checks;
     struct entry_page data = {.entry = &entry, .boards = boards, .board_count = BOARDS_PER_TASK};
     const struct kept *kept;
     int64_t id;
@@ -360,6 +361,10 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
             ST_OK)
         return work->err.status;
     data.runs = runs;
+    if (store_list_checks(work->reader, &work->arena, id, &checks, &data.check_count, &work->err) !=
+        ST_OK)
+        return work->err.status;
+    data.checks = checks;
     data.task = find_task(work, str_from_cstr(entry.task));
     kept = data.task == NULL ? NULL : hold_board(work, data.task);
     if (kept == NULL || rank_boards(work, data.task, kept, boards) != ST_OK)

@@ -76,6 +76,9 @@ enum status store_get_submission(struct store_reader *reader, struct arena *aren
                                  struct submission_record *submission, struct error *err);
 enum status store_get_submission_files(struct store_reader *reader, struct arena *arena, int64_t id,
                                        struct submission_files *files, struct error *err);
+/* The rules that it was held against: of the whole entry, then of its runs. */
+enum status store_list_checks(struct store_reader *reader, struct arena *arena, int64_t entry_id,
+                              struct check_record **rows, size_t *count, struct error *err);
 enum status store_list_flags(struct store_reader *reader, struct arena *arena, int64_t entry_id,
                              struct flag_record **rows, size_t *count, struct error *err);
 /* What verb_submit would flag of an entry that is not there yet: flag_record.ordinal says of which of its runs. */

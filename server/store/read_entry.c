@@ -208,6 +208,31 @@ static enum status list_further(struct store_reader *reader, struct arena *arena
     return query_end(&run, err);
 }
 
+enum status store_list_checks(struct store_reader *reader, struct arena *arena, int64_t entry_id,
+                              struct check_record **rows, size_t *count, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_ENTRY_CHECKS, arena);
+    size_t capacity = 0;
+
+    *rows = NULL;
+    *count = 0;
+    query_bind_i64(&run, entry_id);
+    while (query_next(&run)) {
+        struct check_record row = {.rule = query_text(&run)};
+
+        row.verdict = query_text(&run);
+        row.file = query_text(&run);
+        row.line = query_opt(&run);
+        row.detail = query_text(&run);
+        row.hint = query_text(&run);
+        row.run_id = query_opt(&run);
+        *rows = query_grow(&run, *rows, *count, &capacity, sizeof row);
+        if (*rows != NULL)
+            (*rows)[(*count)++] = row;
+    }
+    return query_end(&run, err);
+}
+
 enum status store_list_flags(struct store_reader *reader, struct arena *arena, int64_t entry_id,
                              struct flag_record **rows, size_t *count, struct error *err)
 {

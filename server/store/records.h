@@ -156,6 +156,17 @@ struct submission_files {
 };
 
 /* What looks wrong about an entry although no rule forbids it. */
+/* The verdict of one rule that an entry was held against. */
+struct check_record {
+    const char *rule;    /* "clock", "convergence" ... (docs/mlperf.md) */
+    const char *verdict; /* pass | warning | fail | not-applicable */
+    const char *file;    /* NULL: no file */
+    struct opt_i64 line;
+    const char *detail, *hint; /* sentences; hint: "" where there is nothing to mend */
+    struct opt_i64 run_id;     /* none: of the whole entry */
+    struct opt_i64 ordinal;    /* of its run, while it is not stored */
+};
+
 struct flag_record {
     const char *code;   /* "equal-logs", "equal-seeds" ... */
     const char *detail; /* one sentence for people */

@@ -70,6 +70,7 @@ static enum status insert_run(struct db *db, const struct intake_row *row, size_
                               struct error *err);
 static enum status insert_epochs(struct db *db, int64_t run_id, const struct new_run *new_run,
                                  struct error *err);
+static enum status insert_checks(struct db *db, const struct intake_row *row, struct error *err);
 static enum status insert_flags(struct db *db, const struct intake_row *row, struct error *err);
 
 enum status verb_submit(struct db *db, struct arena *arena, void *args, struct error *err)
@@ -429,6 +430,8 @@ static enum status insert_all(struct db *db, struct arena *arena, struct intake_
     if (status == ST_OK && row->entry->task->phase == TASK_TRAIN)
         status = insert_runs(db, arena, row, err);
     if (status == ST_OK)
+        status = insert_checks(db, row, err);
+    if (status == ST_OK)
         status = insert_flags(db, row, err);
     if (status == ST_OK && row->accepted_ms.has)
         status = db_begin_standing(db, row->entry_id, err);
@@ -466,7 +469,7 @@ static enum status insert_submission(struct db *db, struct intake_row *row, stru
     query_bind_i64(&run, db->now_ms);
     query_bind_text(&run, row->entry->claimed_date);
     query_bind_opt(&run, row->token_id);
-    query_bind_text(&run, "dawnbench");
+    query_bind_text(&run, row->entry->kind == NULL ? "dawnbench" : row->entry->kind);
     query_bind_opt(&run, row->lineage_id);
     query_bind_i64(&run, row->revision);
     status = query_done(&run, err);
@@ -657,6 +660,29 @@ static enum status insert_epochs(struct db *db, int64_t run_id, const struct new
         query_bind_double(&run, false, 0);
         query_bind_opt(&run, (struct opt_i64){0});
         query_bind_text(&run, epoch->extra_json);
+        status = query_done(&run, err);
+    }
+    return status;
+}
+
+static enum status insert_checks(struct db *db, const struct intake_row *row, struct error *err)
+{
+    enum status status = ST_OK;
+
+    for (size_t i = 0; i < row->entry->check_count && status == ST_OK; i++) {
+        const struct check_record *check = &row->entry->checks[i];
+        struct query_run run = query_begin(db, STMT_INSERT_ENTRY_CHECK, NULL);
+
+        query_bind_i64(&run, row->entry_id);
+        query_bind_opt(&run, check->ordinal.has
+                                 ? (struct opt_i64){true, row->run_ids[check->ordinal.value - 1]}
+                                 : (struct opt_i64){0});
+        query_bind_text(&run, check->rule);
+        query_bind_text(&run, check->verdict);
+        query_bind_text(&run, check->file);
+        query_bind_opt(&run, check->line);
+        query_bind_text(&run, check->detail);
+        query_bind_text(&run, check->hint);
         status = query_done(&run, err);
     }
     return status;

@@ -70,6 +70,7 @@ struct new_run {                            /* one uploaded training */
 };
 struct new_entry {
     const struct task *task;
+    const char *kind;                                  /* of its submission; NULL: dawnbench */
     struct str name;                                   /* 1..ENTRY_NAME_BYTES_MAX */
     const char *model, *author, *hardware, *framework; /* never NULL */
     const char *code_url, *claimed_date;
@@ -80,9 +81,11 @@ struct new_entry {
     const char *misc_json, *extra_json;
     const char *device_kind, *device_model, *cloud;
     struct opt_i64 devices, nodes;
-    struct price_claim claim;    /* of the machines that were rented; history: not asked */
-    const struct new_run *runs;  /* training: 1..ENTRY_RUNS_MAX of them */
-    size_t run_count, shown_run; /* shown_run: index of the one that stands for the entry */
+    struct price_claim claim;          /* of the machines that were rented; history: not asked */
+    const struct new_run *runs;        /* training: 1..ENTRY_RUNS_MAX of them */
+    size_t run_count, shown_run;       /* shown_run: index of the one that stands for the entry */
+    const struct check_record *checks; /* rules that it was held against, and how */
+    size_t check_count;
 };
 
 /* A submission and its entry; what becomes of it is its task's policy and review (docs/review.md). A revision
