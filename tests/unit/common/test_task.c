@@ -12,7 +12,8 @@
     "{\"order\":2,\"id\":\"b-train\",\"title\":\"B\",\"version\":1,\"phase\":\"train\","     \
     "\"dataset\":\"b\",\"metric\":\"top1Accuracy\",\"metric_title\":\"top-1\","              \
     "\"unit\":\"percent\",\"metric_max\":100,\"higher_is_better\":true,\"target\":\"94.0\"," \
-    "\"validation_size\":10,\"columns\":[\"x\"],\"runs\":1,\"score\":\"median\",\"policy\":\"open\","             \
+    "\"validation_size\":10,\"columns\":[\"x\"],\"runs\":1,\"score\":\"median\",\"policy\":" \
+    "\"open\","                                                                              \
     "\"review\":\"top5\",\"reclaim_after_ms\":600000,\"description\":\"d\",\"clock_rule\":\"c\"}"
 
 static struct embedded_file file_of(const char *path, const char *text)
@@ -95,7 +96,8 @@ static void tasks_stand_in_their_order_not_in_that_of_the_files(void **state)
         "{\"order\":1,\"id\":\"a-inference\",\"title\":\"A\",\"version\":3,"
         "\"phase\":\"inference\",\"dawnbench\":\"A\",\"dataset\":\"a\",\"metric\":\"f1Score\","
         "\"metric_title\":\"F1\",\"unit\":\"fraction\",\"metric_max\":1,\"higher_is_better\":true,"
-        "\"target\":\"0.75\",\"validation_size\":0,\"columns\":[],\"runs\":5,\"score\":\"olympic\",\"policy\":\"closed\","
+        "\"target\":\"0.75\",\"validation_size\":0,\"columns\":[],\"runs\":5,\"score\":\"olympic\","
+        "\"policy\":\"closed\","
         "\"review\":\"all\",\"reclaim_after_ms\":1000,\"description\":\"d\",\"clock_rule\":\"c\"}";
     const struct embedded_file files[] = {file_of("b", GOOD), file_of("a", first)};
     struct task_table *table = NULL;
