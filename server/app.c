@@ -128,6 +128,7 @@ static enum status open_parts(struct server *server, const struct app_options *o
                                                                       : 2,
                                       .error_page = page_draw_error,
                                       .proxy = options->proxy,
+                                      .limits = options->limits,
                                       .https = options->https};
     struct app *app = &server->app;
     enum status status;

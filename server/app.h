@@ -14,6 +14,7 @@
 #include "common/status.h"
 #include "common/task.h"
 #include "server/http/client.h"
+#include "server/http/rate.h"
 #include "server/store/store.h"
 
 struct board_cache; /* server/api/board_cache.h */
@@ -39,6 +40,7 @@ struct app_options {
     const char *web_dir; /* NULL: embedded */
     int workers;         /* threads that serve; 0: one per core, at least 2 */
     struct proxy_trust proxy;
+    struct rate_limits limits;
     bool https; /* reached by TLS alone: cookies say so */
     bool read_only;
 };

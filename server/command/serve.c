@@ -10,11 +10,13 @@
 #include "server/command/command.h"
 #include "server/command/files.h"
 
+enum { RATE_PER_SECOND = 100 };
+
 struct line {
     const char *listen, *data_dir, *db, *web_dir;
     const char *trusted_proxy;
-    int64_t workers;
-    bool read_only, db_given, https;
+    int64_t workers, rate_address, rate_token;
+    bool read_only, db_given, https, rate_loopback;
 };
 
 static bool read_line(int argc, char *const *argv, struct line *line, int *exit_code);
@@ -26,7 +28,10 @@ static enum status serve(const struct line *line, const char *db_path,
 
 int command_serve(int argc, char *const *argv)
 {
-    struct line line = {.listen = "127.0.0.1:8080", .db = command_default_db()};
+    struct line line = {.listen = "127.0.0.1:8080",
+                        .db = command_default_db(),
+                        .rate_address = RATE_PER_SECOND,
+                        .rate_token = RATE_PER_SECOND};
     struct error err = {0};
     struct proxy_trust proxy = {.kind = PROXY_NONE};
     char db_path[4096];
@@ -60,6 +65,12 @@ static bool read_line(int argc, char *const *argv, struct line *line, int *exit_
          "the proxy whose X-Forwarded-For and X-Forwarded-Proto are believed: whoever comes by the "
          "unix socket, or from "
          "that address (default: nobody)"},
+        {"rate-address", OPT_INT, &line->rate_address, NULL, 0, 1000000, "N",
+         "requests a second of one address, an IPv6 /64 being one; 0: any number (default 100)"},
+        {"rate-token", OPT_INT, &line->rate_token, NULL, 0, 1000000, "N",
+         "requests a second of one token; 0: any number (default 100)"},
+        {"rate-loopback", OPT_FLAG, &line->rate_loopback, NULL, 0, 0, NULL,
+         "limit clients on this machine, too"},
         {"https", OPT_FLAG, &line->https, NULL, 0, 0, NULL,
          "browsers reach this server by TLS alone: cookies are Secure"},
         {"read-only", OPT_FLAG, &line->read_only, NULL, 0, 0, NULL, "refuse every write"},
@@ -131,6 +142,9 @@ static enum status serve(const struct line *line, const char *db_path,
                                         .workers = (int)line->workers,
                                         .read_only = line->read_only,
                                         .proxy = *proxy,
+                                        .limits = {.per_address = (int)line->rate_address,
+                                                   .per_token = (int)line->rate_token,
+                                                   .loopback = line->rate_loopback},
                                         .https = line->https};
     struct app *app = NULL;
     enum status status;

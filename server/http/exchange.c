@@ -30,6 +30,8 @@ static enum http_method parse_method(const char *method, bool *is_head);
 static enum status admit_route(struct exchange *exchange);
 static enum status admit_body(struct exchange *exchange);
 static enum status admit_caller(struct exchange *exchange);
+static enum status limit_token(struct exchange *exchange);
+static enum status limit(struct exchange *exchange, int64_t wait_ns);
 static enum status admit_session(struct exchange *exchange);
 static enum status find_session(struct exchange *exchange, struct error *err);
 static enum status admit_query(struct exchange *exchange);
@@ -141,6 +143,30 @@ void request_resume(struct request *request)
     MHD_resume_connection(exchange_of(request)->mhd);
 }
 
+enum status request_check_attempts(struct request *request, struct error *err)
+{
+    const struct exchange *exchange = exchange_of(request);
+    int64_t wait_ns = 0;
+
+    if (!exchange->is_unlimited)
+        wait_ns = rate_failure_wait(exchange->listener->rate, &request->address, clock_mono_ns());
+    if (wait_ns == 0)
+        return ST_OK;
+    err->retry_after_s = (wait_ns + NS_PER_S - 1) / NS_PER_S;
+    return error_set_code(err, ST_LIMIT, "rate-limited", NULL,
+                          "Check the token meanwhile: each failure doubles the wait.",
+                          "your address tried tokens that are none; it may try again in %lld s",
+                          err->retry_after_s);
+}
+
+void request_note_failed_attempt(struct request *request)
+{
+    const struct exchange *exchange = exchange_of(request);
+
+    if (!exchange->is_unlimited)
+        rate_note_failure(exchange->listener->rate, &request->address, clock_mono_ns());
+}
+
 static enum MHD_Result begin(struct exchange *exchange, const char *method, const char *version)
 {
     struct str length;
@@ -179,7 +205,12 @@ static enum status admit(struct exchange *exchange, const char *method, const ch
     request->path = exchange->target;
     if (str_find_char(exchange->target, '?', &mark))
         request->path = str_slice(exchange->target, 0, mark);
-    status = admit_route(exchange);
+    status = limit(exchange, exchange->is_unlimited
+                                 ? 0
+                                 : rate_take_address(exchange->listener->rate, &request->address,
+                                                     clock_mono_ns()));
+    if (status == ST_OK)
+        status = admit_route(exchange);
     if (status == ST_OK && request->route != NULL)
         status = admit_caller(exchange);
     if (status == ST_OK && request->route != NULL)
@@ -222,9 +253,12 @@ static void identify(struct exchange *exchange)
     struct request *request = &exchange->request;
 
     request->is_secure = options->https;
+    exchange->is_unlimited = !options->limits.loopback;
     if (exchange->connection == NULL)
         return;
     request->address = exchange->connection->peer;
+    if (request->address.kind != CLIENT_UNKNOWN) /* a unix socket is of this machine */
+        exchange->is_unlimited = request->address.is_loopback && !options->limits.loopback;
     if (proxy->kind == PROXY_NONE ||
         (proxy->kind == PROXY_ADDRESS &&
          !client_address_equal(&proxy->address, &exchange->connection->peer)))
@@ -233,6 +267,7 @@ static void identify(struct exchange *exchange)
         request->is_secure = true;
     if (!client_forwarded_parse(request_header(request, "X-Forwarded-For"), &request->address))
         request->address = (struct client_address){.kind = CLIENT_UNKNOWN}; /* not the proxy's */
+    exchange->is_unlimited = request->address.is_loopback && !options->limits.loopback;
 }
 
 static enum MHD_Result collect_header(void *cls, enum MHD_ValueKind kind, const char *name,
@@ -353,16 +388,44 @@ static enum status admit_caller(struct exchange *exchange)
     status = auth_parse_header(value, &token, err);
     if (status != ST_OK)
         return status;
+    status = request_check_attempts(request, err);
+    if (status != ST_OK)
+        return status;
     reader = app_reader(request->app, err);
     if (reader == NULL)
         return err->status;
     status =
         store_authenticate(reader, &exchange->arena, token, clock_real_ms(), &request->caller, err);
+    if (status == ST_UNAUTHENTICATED)
+        request_note_failed_attempt(request);
+    if (status == ST_OK)
+        status = limit_token(exchange);
     if (status != ST_OK)
         return status;
     request->has_caller = true;
     store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
     return route->scopes == 0 ? ST_OK : auth_require(&request->caller, route->scopes, err);
+}
+
+static enum status limit_token(struct exchange *exchange)
+{
+    return exchange->is_unlimited
+               ? ST_OK
+               : limit(exchange,
+                       rate_take_token(exchange->listener->rate, exchange->request.caller.token_id,
+                                       clock_mono_ns()));
+}
+
+/* wait_ns: 0: none. */
+static enum status limit(struct exchange *exchange, int64_t wait_ns)
+{
+    struct error *err = &exchange->refusal;
+
+    if (wait_ns <= 0)
+        return ST_OK;
+    err->retry_after_s = (wait_ns + NS_PER_S - 1) / NS_PER_S;
+    return error_set_code(err, ST_LIMIT, "rate-limited", NULL, "Ask less often.",
+                          "there were too many requests; go on in %lld s", err->retry_after_s);
 }
 
 /* A page: a session that is over is as none, where none will do. */
@@ -415,7 +478,7 @@ static enum status find_session(struct exchange *exchange, struct error *err)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for a session");
     request->has_caller = true;
     store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
-    return ST_OK;
+    return limit_token(exchange);
 }
 
 static enum status admit_query(struct exchange *exchange)

@@ -46,11 +46,12 @@ struct exchange {
         *raw_target; /* where it lies in the library's buffer: for the guard, in the first call */
     struct buf body;
     struct error refusal;
-    bool too_large;   /* the body went beyond its cap */
-    size_t swallowed; /* bytes read away */
-    unsigned allowed; /* with a 405 */
-    int suspends;     /* counted by the worker alone */
-    bool is_active;   /* counted in listener->active */
+    bool too_large;    /* the body went beyond its cap */
+    size_t swallowed;  /* bytes read away */
+    unsigned allowed;  /* with a 405 */
+    int suspends;      /* counted by the worker alone */
+    bool is_active;    /* counted in listener->active */
+    bool is_unlimited; /* on this machine, which is not limited unless that was asked for */
     /* Parked: guarded by listener->park_lock. */
     struct exchange *park_next;
     bool is_parked;
@@ -74,6 +75,7 @@ struct stream {
 
 struct listener {
     struct listener_options options;
+    struct rate *rate;
     int fd;
     char address[160];
     char unix_path[108]; /* unlinked at the end; "" for TCP */

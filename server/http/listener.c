@@ -62,7 +62,9 @@ enum status listener_create(const struct listener_options *options, struct liste
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&made->pulse_cond, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    status = open_socket(made, err);
+    status = rate_create(&options->limits, &made->rate, err);
+    if (status == ST_OK)
+        status = open_socket(made, err);
     if (status != ST_OK) {
         listener_destroy(made);
         return status;
@@ -141,6 +143,7 @@ void listener_destroy(struct listener *listener)
     (void)pthread_mutex_destroy(&listener->stream_lock);
     (void)pthread_mutex_destroy(&listener->park_lock);
     (void)pthread_mutex_destroy(&listener->connections_lock);
+    rate_destroy(listener->rate);
     free(listener);
 }
 

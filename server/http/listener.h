@@ -16,6 +16,7 @@
 #include "common/status.h"
 #include "common/str.h"
 #include "server/http/client.h"
+#include "server/http/rate.h"
 #include "server/http/response.h"
 #include "server/http/router.h"
 
@@ -39,6 +40,7 @@ struct listener_options {
     response_error_page_fn *error_page;  /* NULL: browsers get problem+json, too */
     int64_t header_ms, body_ms, idle_ms; /* 0: the defaults above */
     struct proxy_trust proxy;
+    struct rate_limits limits;
     bool https; /* whatever comes was sent by TLS, although nobody says so */
 };
 

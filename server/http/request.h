@@ -75,6 +75,11 @@ struct request {
 /* A header's value, "" when absent. Names are compared without case. */
 struct str request_header(const struct request *request, const char *name);
 
+/* Where a token is tried that no header held, as at /login: ST_LIMIT "rate-limited" (429) while the address has to wait
+ * after failed attempts; and one more of these. */
+enum status request_check_attempts(struct request *request, struct error *err);
+void request_note_failed_attempt(struct request *request);
+
 /* {..} number `index` as a positive decimal id. ST_NOT_FOUND otherwise: no such thing can exist. */
 enum status request_arg_id(const struct request *request, size_t index, int64_t *id,
                            struct error *err);

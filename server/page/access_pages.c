@@ -68,7 +68,9 @@ static void handle_sign_in(struct request *request, struct response *response)
         (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for a session");
     else
         (void)sign_in(request, create, &err);
-    if (err.status == ST_UNAUTHENTICATED || err.status == ST_DENIED)
+    if (err.retry_after_s > 0)
+        response_add_header(response, "Retry-After", "%lld", err.retry_after_s);
+    if (err.status == ST_UNAUTHENTICATED || err.status == ST_DENIED || err.status == ST_LIMIT)
         draw_login(request, response, str_from_cstr(find_back(request)), &err);
     else if (err.status != ST_OK)
         response_send_error(response, &err);
@@ -219,12 +221,17 @@ static enum status sign_in(struct request *request, struct create_session *creat
     if (token.len == 0)
         return error_set_code(err, ST_UNAUTHENTICATED, "token-missing", "token", NULL,
                               "A token is needed to sign in.");
+    if (request_check_attempts(request, err) != ST_OK)
+        return err->status;
     reader = app_reader(request->app, err);
     if (reader == NULL)
         return err->status;
     if (store_authenticate(reader, request->arena, token, clock_real_ms(), &principal, err) !=
-        ST_OK)
+        ST_OK) {
+        if (err->status == ST_UNAUTHENTICATED)
+            request_note_failed_attempt(request);
         return err->status;
+    }
     if (principal.role == ROLE_AGENT || principal.role == ROLE_AGENT_REGISTRATION)
         return error_set_code(err, ST_DENIED, "role-reserved", "token", NULL,
                               "A token of role %s signs nobody in: it is for a program.",

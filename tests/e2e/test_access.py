@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """tests/e2e/test_access.py: signing in by the forms of the pages, as a browser without scripts does it: sessions, their end,
-forms of other sessions and sites, a token that is revoked under its session, cookies behind TLS."""
+forms of other sessions and sites, a token that is revoked under its session, cookies behind TLS; and the limits on how often
+an address and a token may ask."""
 import contextlib
+import json
 import os
 import re
 import sqlite3
@@ -174,6 +176,52 @@ def check_tls(tap):
         tap.ok(told.sign_in(admin) == 303 and "Secure" in told.set_cookie, "--https says it for a server that no proxy tells")
 
 
+def from_address(address):
+    return {"X-Forwarded-For": address}
+
+
+def refused_at_last(server, tries, **request):
+    """The first answer 429 of that many requests: None without one."""
+    for _ in range(tries):
+        status, headers, body = server.request(**request)
+        if status == 429:
+            return headers, json.loads(body)
+    return None
+
+
+def check_limits(tap):
+    with Server() as server:
+        admin = server.token("admin")
+        server.start(extra=("--trusted-proxy", "127.0.0.1", "--rate-address", "1", "--rate-token", "1"))
+        tasks = {"method": "GET", "path": "/v1/tasks"}
+        refused = refused_at_last(server, 200, **tasks, headers=from_address("2001:db8:0:1::1"))
+        tap.ok(refused and refused[1]["code"] == "rate-limited" and int(refused[0]["Retry-After"]) >= 1 and
+               refused[0]["Content-Type"] == "application/problem+json", "an address that asks too often is told when to go on", refused)
+        tap.ok(server.request(**tasks, headers=from_address("2001:db8:0:1:ffff::7"))[0] == 429, "its whole /64 with it")
+        tap.ok(server.request(**tasks, headers=from_address("2001:db8:0:2::1"))[0] == 200, "but nobody else behind the proxy")
+        tap.ok(server.request(**tasks, headers=from_address("2001:db8:0:1::1, 192.0.2.9"))[0] == 200, "what a client forwards means nothing")
+        tap.ok(refused_at_last(server, 100, **tasks) is None, "who comes without an address is not taken for the proxy")
+        tap.ok(refused_at_last(server, 200, method="GET", path="/v1/tokens/1", token=admin, headers=None), "a token has its own bucket")
+        wrong = {"method": "GET", "path": "/v1/tokens/1", "token": "dbk_operator_999_" + "A" * 43}
+        here, there = from_address("198.51.100.1"), from_address("198.51.100.2")
+        statuses = [server.request(**wrong, headers=here)[0] for _ in range(7)]
+        tap.ok(statuses[:5] == [401] * 5 and statuses[-1] == 429, "failed attempts slow an address down", statuses)
+        tap.ok(server.request("GET", "/v1/tokens/1", token=server.token("operator"), headers=here)[0] == 429, "a good token waits, too")
+        page = Browser(server, here)
+        tap.ok(page.sign_in(admin) == 429 and "try again in" in page.page, "and so does who signs in")
+        tap.ok(server.request("GET", "/v1/tokens/1", token=server.token("operator"), headers=there)[0] == 200, "another address does not")
+        page = Browser(server, from_address("198.51.100.3"))
+        statuses = [page.sign_in("nonsense") for _ in range(7)]
+        tap.ok(statuses[:5] == [401] * 5 and statuses[-1] == 429, "signing in is slowed down alike", statuses)
+    with Server() as server:
+        server.start(extra=("--rate-address", "1"))
+        tap.ok(refused_at_last(server, 100, method="GET", path="/v1/tasks", headers=from_address("192.0.2.1")) is None,
+               "this machine is not limited, whatever it forwards")
+        server.stop()
+        server.start(extra=("--rate-address", "1", "--rate-loopback"))
+        tap.ok(refused_at_last(server, 200, method="GET", path="/v1/tasks"), "unless that is asked for")
+
+
 def main():
     tap = Tap()
     with Server() as server:
@@ -185,6 +233,7 @@ def main():
         check_ends(tap, server, page, admin)
         tap.ok(server.stop() == 0, "the server ends cleanly")
     check_tls(tap)
+    check_limits(tap)
     tap.done()
 
 
