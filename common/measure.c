@@ -181,7 +181,7 @@ void measure_profile(const double *times, size_t rows, size_t columns, double r_
     for (size_t row = 0; row < rows; row++)
         scores[row] = 0.0;
     for (size_t column = 0; column < columns; column++) {
-        double best = INFINITY;
+        double best = HUGE_VAL;
 
         for (size_t row = 0; row < rows; row++)
             best = fmin(best, times[row * columns + column]);
