@@ -423,9 +423,6 @@ SET price_id = ?2, accelerator_price_id = ?3, list_price_pico = ?4, cost_per_hou
     cost_reason = ?7
 WHERE id = ?1;
 
--- name: insert_price_flag write
-INSERT INTO flag (entry_id, code, detail, at_ms) VALUES (?1, ?2, ?3, ?4);
-
 -- Runs.
 
 -- name: list_runs read

@@ -10,14 +10,11 @@
 #include "server/price/catalog.h"
 #include "server/store/read.h"
 
-#define LINK_BYTES_MAX 1000 /* what fits a header of ours */
-
-static enum status read_filter(struct request *request, struct price_filter *filter,
-                               char at[CLOCK_TEXT_BYTES], bool *csv, struct error *err);
-static void add_next_link(struct response *response, const struct price_filter *filter,
-                          int64_t cursor);
+static enum status read_filter(struct request *request, struct api_page *page,
+                               struct price_filter *filter, char at[CLOCK_TEXT_BYTES], bool *csv,
+                               struct error *err);
 static void write_list(struct response *response, const struct price_record *rows, size_t count,
-                       bool more);
+                       const char *next);
 static void write_csv(struct response *response, const struct price_record *rows, size_t count);
 static void write_price(struct json_out *out, const struct price_record *price);
 static const char *present(const char *text);
@@ -26,13 +23,15 @@ void handle_list_prices(struct request *request, struct response *response)
 {
     char at[CLOCK_TEXT_BYTES], etag[48];
     struct price_record *rows = NULL;
+    struct api_page page = {.list = "prices", .kinds = "i"};
     struct price_filter filter = {0};
     struct store_reader *reader;
     struct error err = {0};
     int64_t version = 0;
     size_t count = 0;
-    bool csv = false, more;
-    enum status status = read_filter(request, &filter, at, &csv, &err);
+    const char *next = NULL;
+    bool csv = false;
+    enum status status = read_filter(request, &page, &filter, at, &csv, &err);
 
     if (status != ST_OK) {
         response_send_error(response, &err);
@@ -41,9 +40,7 @@ void handle_list_prices(struct request *request, struct response *response)
     reader = api_begin_read(request, response);
     if (reader == NULL)
         return;
-    filter.limit++; /* one more than asked for tells whether there is a next page */
     status = store_list_prices(reader, request->arena, &filter, &rows, &count, &err);
-    filter.limit--;
     if (status == ST_OK)
         status = store_get_version(reader, STR("prices"), &version, &err);
     api_end_read(reader);
@@ -54,15 +51,14 @@ void handle_list_prices(struct request *request, struct response *response)
     (void)snprintf(etag, sizeof etag, "p%" PRId64 "%s", version, csv ? "-csv" : "");
     if (response_send_not_modified(response, etag))
         return;
-    more = count > (size_t)filter.limit;
-    if (more) {
-        count = (size_t)filter.limit;
-        add_next_link(response, &filter, rows[count - 1].id);
+    if (count > (size_t)page.limit) {
+        count = (size_t)page.limit;
+        next = api_page_next(response, &page, &(struct cursor_value){.number = rows[count - 1].id});
     }
     if (csv)
         write_csv(response, rows, count);
     else
-        write_list(response, rows, count, more);
+        write_list(response, rows, count, next);
 }
 
 void handle_get_price(struct request *request, struct response *response)
@@ -92,15 +88,17 @@ void handle_get_price(struct request *request, struct response *response)
     write_price(&out, &price);
 }
 
-static enum status read_filter(struct request *request, struct price_filter *filter,
-                               char at[CLOCK_TEXT_BYTES], bool *csv, struct error *err)
+static enum status read_filter(struct request *request, struct api_page *page,
+                               struct price_filter *filter, char at[CLOCK_TEXT_BYTES], bool *csv,
+                               struct error *err)
 {
     struct query *query = &request->query;
-    int64_t limit, at_days = 0;
+    int64_t at_days = 0;
     bool has_at = false;
 
-    api_read_page(request, &limit, &filter->after_id, err);
-    filter->limit = (int)limit;
+    api_page_read(request, page, err);
+    filter->after_id = page->has_key ? page->key[0].number : 0;
+    filter->limit = (int)page->limit + 1; /* one more tells whether there is a next page */
     (void)query_read_phrase(query, "provider", PRICE_PROVIDER_BYTES_MAX, &filter->provider, err);
     (void)query_read_phrase(query, "instance", PRICE_NAME_BYTES_MAX, &filter->instance, err);
     (void)query_read_phrase(query, "region", PRICE_NAME_BYTES_MAX, &filter->region, err);
@@ -115,35 +113,8 @@ static enum status read_filter(struct request *request, struct price_filter *fil
     return query_finish(query, err);
 }
 
-/* The next page of the same question. One too long for a header goes without: next_cursor is in the body. */
-static void add_next_link(struct response *response, const struct price_filter *filter,
-                          int64_t cursor)
-{
-    const struct {
-        const char *name;
-        struct str value;
-    } parameters[] = {{"provider", filter->provider},
-                      {"instance", filter->instance},
-                      {"accelerator", filter->accelerator},
-                      {"region", filter->region},
-                      {"at", str_from_cstr(filter->at)}};
-    struct buf link;
-
-    buf_init(&link, LINK_BYTES_MAX);
-    buf_appendf(&link, "</v1/prices?limit=%d&cursor=%" PRId64, filter->limit, cursor);
-    for (size_t i = 0; i < ARRAY_LEN(parameters); i++)
-        if (parameters[i].value.len > 0) {
-            buf_appendf(&link, "&%s=", parameters[i].name);
-            percent_append(&link, parameters[i].value);
-        }
-    buf_append_cstr(&link, ">; rel=\"next\"");
-    if (!link.failed)
-        response_add_header(response, "Link", "%.*s", STR_ARG(buf_str(&link)));
-    buf_fini(&link);
-}
-
 static void write_list(struct response *response, const struct price_record *rows, size_t count,
-                       bool more)
+                       const char *next)
 {
     struct json_out out = {response_begin(response, 200, "application/json"), false};
 
@@ -152,12 +123,7 @@ static void write_list(struct response *response, const struct price_record *row
     for (size_t i = 0; i < count; i++)
         write_price(&out, &rows[i]);
     json_out_end(&out, ']');
-    if (more) {
-        char cursor[24];
-
-        (void)snprintf(cursor, sizeof cursor, "%" PRId64, rows[count - 1].id);
-        json_out_text(&out, "next_cursor", cursor);
-    }
+    json_out_text(&out, "next_cursor", next);
     json_out_end(&out, '}');
 }
 

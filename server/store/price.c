@@ -315,7 +315,6 @@ static enum status flag_difference(struct db *db, int64_t entry_id, int64_t stat
 {
     const bool spot = quote->has_spot && !price_differs(stated_pico, quote->spot_per_hour_pico);
     char stated[32], listed[32], detail[256];
-    struct query_run run;
 
     if (!price_differs(stated_pico, quote->per_hour_pico))
         return ST_OK;
@@ -324,12 +323,10 @@ static enum status flag_difference(struct db *db, int64_t entry_id, int64_t stat
     (void)snprintf(detail, sizeof detail,
                    "the entry states %s USD an hour, the catalog's on-demand price is %s%s", stated,
                    listed, spot ? "; the spot price fits" : "");
-    run = query_begin(db, STMT_INSERT_PRICE_FLAG, NULL);
-    query_bind_i64(&run, entry_id);
-    query_bind_text(&run, spot ? "price-looks-spot" : "price-differs");
-    query_bind_text(&run, detail);
-    query_bind_i64(&run, db->now_ms);
-    return query_done(&run, err);
+    return db_insert_flag(db, entry_id,
+                          &(struct flag_record){.code = spot ? "price-looks-spot" : "price-differs",
+                                                .detail = detail},
+                          err);
 }
 
 static bool parse_price(const char *text, int64_t *pico)
