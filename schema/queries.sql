@@ -507,8 +507,10 @@ UPDATE job SET state = ?2, reason = ?3, ended_ms = ?4 WHERE id = ?1;
 -- name: list_queue read
 SELECT job_row.*, EXISTS (SELECT 1 FROM capable
                           WHERE capable.job_id = job_row.id AND capable.heartbeat_ms >= ?1)
-FROM job_row WHERE job_row.state IN ('queued', 'leased', 'running', 'unreachable')
-ORDER BY job_row.position IS NULL, job_row.id;
+FROM job_row
+WHERE job_row.state IN ('queued', 'leased', 'running', 'unreachable')
+  AND (job_row.position IS NULL, job_row.id) > (?2, ?3)
+ORDER BY job_row.position IS NULL, job_row.id LIMIT ?4;
 
 -- name: list_entry_jobs read
 SELECT job_row.*, EXISTS (SELECT 1 FROM capable
@@ -536,7 +538,7 @@ SELECT id, state FROM agent WHERE id = ?1;
 UPDATE agent SET heartbeat_ms = ?2 WHERE id = ?1 AND heartbeat_ms < ?2 - 1000;
 
 -- name: list_agents read
-SELECT * FROM agent_row WHERE state <> 'revoked' AND heartbeat_ms >= ?1 ORDER BY id;
+SELECT * FROM agent_row WHERE state <> 'revoked' AND heartbeat_ms >= ?1 AND id > ?2 ORDER BY id LIMIT ?3;
 
 -- name: get_agent read
 SELECT * FROM agent_row WHERE id = ?1;

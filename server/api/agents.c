@@ -8,21 +8,36 @@ static void write_agent(struct json_out *out, const struct agent_record *agent, 
 
 void handle_list_agents(struct request *request, struct response *response)
 {
-    struct store_reader *reader = api_begin_read(request, response);
+    struct api_page page = {.list = "agents", .kinds = "i"};
     const int64_t now_ms = clock_real_ms();
+    struct store_reader *reader;
     struct agent_record *agents;
     struct error err = {0};
+    const char *next = NULL;
     struct json_out out;
     enum status status;
     size_t count;
 
+    api_page_read(request, &page, &err);
+    if (query_finish(&request->query, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    reader = api_begin_read(request, response);
     if (reader == NULL)
         return;
-    status = store_list_agents(reader, request->arena, now_ms, &agents, &count, &err);
+    status =
+        store_list_agents(reader, request->arena, now_ms, page.has_key ? page.key[0].number : 0,
+                          page.limit + 1, &agents, &count, &err);
     api_end_read(reader);
     if (status != ST_OK) {
         response_send_error(response, &err);
         return;
+    }
+    if (count > (size_t)page.limit) {
+        count = (size_t)page.limit;
+        next =
+            api_page_next(response, &page, &(struct cursor_value){.number = agents[count - 1].id});
     }
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
@@ -30,6 +45,7 @@ void handle_list_agents(struct request *request, struct response *response)
     for (size_t i = 0; i < count; i++)
         write_agent(&out, &agents[i], now_ms);
     json_out_end(&out, ']');
+    json_out_text(&out, "next_cursor", next);
     json_out_end(&out, '}');
 }
 

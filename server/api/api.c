@@ -109,9 +109,8 @@ void api_page_read(struct request *request, struct api_page *page, struct error 
     struct error fault = {0};
     struct str cursor;
 
-    page->limit = PAGE_LIMIT_DEFAULT;
     page->has_key = false;
-    (void)query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, &page->limit, err);
+    api_read_limit(request, &page->limit, err);
     if (!query_read_text(&request->query, "cursor", &cursor))
         return;
     page->has_key =
@@ -156,14 +155,10 @@ void api_link_next(struct response *response, const char *name, const char *valu
     buf_fini(&link);
 }
 
-void api_read_page(struct request *request, int64_t *limit, int64_t *cursor, struct error *err)
+void api_read_limit(struct request *request, int64_t *limit, struct error *err)
 {
     *limit = PAGE_LIMIT_DEFAULT;
     (void)query_read_i64(&request->query, "limit", 1, PAGE_LIMIT_MAX, limit, err);
-    if (cursor != NULL) {
-        *cursor = 0;
-        (void)query_read_i64(&request->query, "cursor", 1, INT64_MAX, cursor, err);
-    }
 }
 
 void api_read_format(struct request *request, bool *csv, struct error *err)

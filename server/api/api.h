@@ -66,8 +66,8 @@ void api_end_read(struct store_reader *reader);
 const struct task *api_find_task(struct request *request, struct response *response);
 
 /* Readers of parameters that several calls have; query_finish() tells whether all was well.
- * limit= and, where `cursor` is not NULL, cursor= as an id. */
-void api_read_page(struct request *request, int64_t *limit, int64_t *cursor, struct error *err);
+ * limit= alone, of a list whose key is a parameter of its own. */
+void api_read_limit(struct request *request, int64_t *limit, struct error *err);
 /* format=json or csv; else what Accept prefers. */
 void api_read_format(struct request *request, bool *csv, struct error *err);
 

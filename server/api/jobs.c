@@ -74,21 +74,34 @@ void handle_cancel_job(struct request *request, struct response *response)
 
 void handle_get_queue(struct request *request, struct response *response)
 {
-    struct store_reader *reader = api_begin_read(request, response);
+    struct api_page page = {.list = "queue", .kinds = "ii"}; /* at work or not, job */
     const int64_t now_ms = clock_real_ms();
     struct agent_record *agents = NULL;
     struct job_record *jobs = NULL;
     size_t job_count = 0, agent_count = 0;
+    struct queue_key after = {0};
+    struct store_reader *reader;
     struct error err = {0};
+    const char *next = NULL;
     struct json_out out;
     int64_t live = 0;
     enum status status;
 
+    api_page_read(request, &page, &err);
+    if (query_finish(&request->query, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    if (page.has_key)
+        after = (struct queue_key){page.key[0].number != 0, page.key[1].number};
+    reader = api_begin_read(request, response);
     if (reader == NULL)
         return;
-    status = store_list_queue(reader, request->arena, now_ms, &jobs, &job_count, &err);
+    status = store_list_queue(reader, request->arena, now_ms, after, page.limit + 1, &jobs,
+                              &job_count, &err);
     if (status == ST_OK)
-        status = store_list_agents(reader, request->arena, now_ms, &agents, &agent_count, &err);
+        status = store_list_agents(reader, request->arena, now_ms, 0, INT64_MAX, &agents,
+                                   &agent_count, &err);
     api_end_read(reader);
     if (status != ST_OK) {
         response_send_error(response, &err);
@@ -96,6 +109,14 @@ void handle_get_queue(struct request *request, struct response *response)
     }
     for (size_t i = 0; i < agent_count; i++)
         live += now_ms - agents[i].heartbeat_ms < AGENT_UNREACHABLE_MS;
+    if (job_count > (size_t)page.limit) {
+        const struct job_record *last = &jobs[page.limit - 1];
+
+        job_count = (size_t)page.limit;
+        next = api_page_next(
+            response, &page,
+            (const struct cursor_value[]){{.number = !last->position.has}, {.number = last->id}});
+    }
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "items", '[');
@@ -103,6 +124,7 @@ void handle_get_queue(struct request *request, struct response *response)
         write_job(&out, NULL, &jobs[i]);
     json_out_end(&out, ']');
     json_out_i64(&out, "agents_live", live);
+    json_out_text(&out, "next_cursor", next);
     json_out_end(&out, '}');
 }
 

@@ -10,6 +10,8 @@
 #include "server/app.h"
 #include "server/rank/board_write.h"
 
+#define BOARD_LIST "leaderboard" /* of cursors: the last entry that was shown */
+
 struct board_form { /* what was asked for */
     const struct task *task;
     enum board_by by;
@@ -72,6 +74,7 @@ static enum status read_form(struct request *request, struct board_form *form, s
 {
     static const char *const tiers[] = {"reported", "witnessed", "reproduced", NULL};
     struct query *query = &request->query;
+    struct api_page page = {.list = BOARD_LIST, .kinds = "i"};
     const char *tier = "";
 
     read_form_by(request, form, err);
@@ -80,7 +83,9 @@ static enum status read_form(struct request *request, struct board_form *form, s
     (void)query_read_date(query, "to", &form->has_to, &form->to_days, err);
     (void)query_read_word(query, "tier", tiers, &tier, err);
     form->tier = str_from_cstr(tier);
-    api_read_page(request, &form->limit, &form->cursor, err);
+    api_page_read(request, &page, err);
+    form->limit = page.limit;
+    form->cursor = page.has_key ? page.key[0].number : 0;
     (void)query_read_phrase(query, "framework", FACET_BYTES_MAX, &form->framework, err);
     (void)query_read_phrase(query, "hardware", FACET_BYTES_MAX, &form->hardware, err);
     api_read_format(request, &form->csv, err);
@@ -131,7 +136,8 @@ static struct shared_bytes *make_bytes(struct request *request, const struct boa
 static enum status write_board(const struct board_form *form, const struct kept *kept,
                                struct arena *arena, struct buf *out, struct error *err)
 {
-    char as_of[CLOCK_TEXT_BYTES], cursor[24];
+    const char *cursor = NULL;
+    char as_of[CLOCK_TEXT_BYTES];
     struct board board;
     int64_t next = 0;
     const struct board_rule rule = {
@@ -145,11 +151,12 @@ static enum status write_board(const struct board_form *form, const struct kept 
     if (status != ST_OK)
         return status;
     clock_format_days(form->as_of_days, as_of);
-    (void)snprintf(cursor, sizeof cursor, "%" PRId64, next);
+    if (next > 0)
+        cursor = cursor_make(arena, BOARD_LIST, "i", &(struct cursor_value){.number = next});
     if (form->csv)
         board_write_csv(out, &board);
     else
-        board_write_json(out, &board, form->has_as_of ? as_of : NULL, next > 0 ? cursor : NULL);
+        board_write_json(out, &board, form->has_as_of ? as_of : NULL, cursor);
     return ST_OK;
 }
 

@@ -161,7 +161,7 @@ static enum status read_form(struct request *request, enum epoch_form *form, int
     } else if (request_prefers(request, "text/tab-separated-values")) {
         *form = FORM_TSV;
     }
-    api_read_page(request, limit, NULL, err);
+    api_read_limit(request, limit, err);
     if (*form != FORM_JSON)
         *limit = 100000; /* files are whole */
     return query_finish(&request->query, err);
@@ -170,8 +170,14 @@ static enum status read_form(struct request *request, enum epoch_form *form, int
 static void write_json(struct response *response, const struct run_record *run,
                        const struct epoch_record *rows, size_t count, bool more)
 {
-    struct json_out out = {response_begin(response, 200, "application/json"), false};
+    struct json_out out;
+    char after[24];
 
+    if (more) {
+        (void)snprintf(after, sizeof after, "%" PRId64, rows[count - 1].seq);
+        api_link_next(response, "after", after);
+    }
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
     json_out_i64(&out, "run", run->id);
     json_out_begin(&out, "items", '[');

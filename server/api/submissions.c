@@ -21,13 +21,11 @@ static const char *const states[] = {
     "scored",       "accepted", "rejected",  "not_eligible",      "superseded", "withdrawn",
     "disqualified", NULL};
 
-static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
-                               struct error *err);
+static enum status read_filter(struct request *request, struct submission_filter *filter,
+                               struct api_page *page, bool *csv, struct error *err);
 static const struct submission_file *find_further(const struct submission_files *files,
                                                   struct str name);
-static void add_next_link(struct response *response, const struct submission_filter *filter,
-                          int64_t cursor);
-static void write_list(struct response *response, const struct submission_filter *filter,
+static void write_list(struct response *response, const struct api_page *page,
                        const struct submission_record *rows, size_t count);
 static void write_csv(struct response *response, const struct submission_record *rows,
                       size_t count);
@@ -53,7 +51,8 @@ void handle_list_submissions(struct request *request, struct response *response)
     struct error err = {0};
     size_t count;
     bool csv = false;
-    enum status status = read_filter(request, &filter, &csv, &err);
+    struct api_page page = {.list = "submissions", .kinds = "i"};
+    enum status status = read_filter(request, &filter, &page, &csv, &err);
 
     if (status != ST_OK) {
         response_send_error(response, &err);
@@ -62,16 +61,14 @@ void handle_list_submissions(struct request *request, struct response *response)
     reader = api_begin_read(request, response);
     if (reader == NULL)
         return;
-    filter.limit++; /* one more than asked for tells whether there is a next page */
     status = store_list_submissions(reader, request->arena, &filter, &rows, &count, &err);
-    filter.limit--;
     api_end_read(reader);
     if (status != ST_OK)
         response_send_error(response, &err);
     else if (csv)
-        write_csv(response, rows, count > (size_t)filter.limit ? (size_t)filter.limit : count);
+        write_csv(response, rows, count > (size_t)page.limit ? (size_t)page.limit : count);
     else
-        write_list(response, &filter, rows, count);
+        write_list(response, &page, rows, count);
 }
 
 void handle_get_submission(struct request *request, struct response *response)
@@ -140,15 +137,15 @@ static const struct submission_file *find_further(const struct submission_files 
     return NULL;
 }
 
-static enum status read_filter(struct request *request, struct submission_filter *filter, bool *csv,
-                               struct error *err)
+static enum status read_filter(struct request *request, struct submission_filter *filter,
+                               struct api_page *page, bool *csv, struct error *err)
 {
     struct query *query = &request->query;
     const char *state = "";
-    int64_t limit;
 
-    api_read_page(request, &limit, &filter->before_id, err);
-    filter->limit = (int)limit;
+    api_page_read(request, page, err);
+    filter->before_id = page->has_key ? page->key[0].number : 0;
+    filter->limit = (int)page->limit + 1; /* one more tells whether there is a next page */
     if (query_read_text(query, "task", &filter->task) &&
         task_find(request->app->tasks, filter->task) == NULL)
         (void)query_fault(query, "task", "GET /v1/tasks lists them", err,
@@ -161,38 +158,16 @@ static enum status read_filter(struct request *request, struct submission_filter
     return query_finish(query, err);
 }
 
-/* The next page of the same question. One too long for a header goes without: next_cursor is in the body. */
-static void add_next_link(struct response *response, const struct submission_filter *filter,
-                          int64_t cursor)
-{
-    const struct {
-        const char *name;
-        struct str value;
-    } parameters[] = {{"task", filter->task}, {"state", filter->state}, {"author", filter->author}};
-    struct buf link;
-
-    buf_init(&link, LINK_BYTES_MAX);
-    buf_appendf(&link, "</v1/submissions?limit=%d&cursor=%" PRId64, filter->limit, cursor);
-    for (size_t i = 0; i < ARRAY_LEN(parameters); i++)
-        if (parameters[i].value.len > 0) {
-            buf_appendf(&link, "&%s=", parameters[i].name);
-            percent_append(&link, parameters[i].value);
-        }
-    buf_append_cstr(&link, ">; rel=\"next\"");
-    if (!link.failed)
-        response_add_header(response, "Link", "%.*s", STR_ARG(buf_str(&link)));
-    buf_fini(&link);
-}
-
-static void write_list(struct response *response, const struct submission_filter *filter,
+static void write_list(struct response *response, const struct api_page *page,
                        const struct submission_record *rows, size_t count)
 {
-    const bool more = count > (size_t)filter->limit;
-    const size_t shown = more ? (size_t)filter->limit : count;
+    const bool more = count > (size_t)page->limit;
+    const size_t shown = more ? (size_t)page->limit : count;
+    const char *next = NULL;
     struct json_out out;
 
     if (more)
-        add_next_link(response, filter, rows[shown - 1].id);
+        next = api_page_next(response, page, &(struct cursor_value){.number = rows[shown - 1].id});
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "items", '[');
@@ -209,12 +184,7 @@ static void write_list(struct response *response, const struct submission_filter
         json_out_end(&out, '}');
     }
     json_out_end(&out, ']');
-    if (more) {
-        char cursor[24];
-
-        (void)snprintf(cursor, sizeof cursor, "%" PRId64, rows[shown - 1].id);
-        json_out_text(&out, "next_cursor", cursor);
-    }
+    json_out_text(&out, "next_cursor", next);
     json_out_end(&out, '}');
 }
 

@@ -397,10 +397,10 @@ static enum status draw_queue(struct page_work *work, struct buf *out)
     struct job_record *jobs;
     struct agent_record *agents;
 
-    if (store_list_queue(work->reader, &work->arena, work->frame.now_ms, &jobs, &data.job_count,
-                         &work->err) != ST_OK ||
-        store_list_agents(work->reader, &work->arena, work->frame.now_ms, &agents,
-                          &data.agent_count, &work->err) != ST_OK)
+    if (store_list_queue(work->reader, &work->arena, work->frame.now_ms, (struct queue_key){0},
+                         QUEUE_JOBS_MAX, &jobs, &data.job_count, &work->err) != ST_OK ||
+        store_list_agents(work->reader, &work->arena, work->frame.now_ms, 0, QUEUE_AGENTS_MAX,
+                          &agents, &data.agent_count, &work->err) != ST_OK)
         return work->err.status;
     data.jobs = jobs;
     data.agents = agents;

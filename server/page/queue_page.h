@@ -7,6 +7,9 @@
 #include "server/page/layout.h"
 #include "server/store/records.h"
 
+#define QUEUE_JOBS_MAX   1000 /* on the page; GET /v1/queue goes on */
+#define QUEUE_AGENTS_MAX 1000
+
 struct queue_page {
     const struct task_table *tasks;
     const struct job_record *jobs;

@@ -98,9 +98,14 @@ enum status store_get_top5(struct store_reader *reader, const struct task *task,
                            const struct figures *figures, int64_t lineage_id, struct top5 *top5,
                            struct error *err);
 
-/* Jobs that have not ended, oldest first: the queue, then what is at work. */
+/* Jobs that have not ended, oldest first: the queue, then what is at work. At most `limit` of those behind the key. */
+struct queue_key {
+    bool is_at_work; /* it no longer waits */
+    int64_t id;      /* 0: from the first */
+};
 enum status store_list_queue(struct store_reader *reader, struct arena *arena, int64_t now_ms,
-                             struct job_record **rows, size_t *count, struct error *err);
+                             struct queue_key after, int64_t limit, struct job_record **rows,
+                             size_t *count, struct error *err);
 enum status store_list_entry_jobs(struct store_reader *reader, struct arena *arena,
                                   int64_t entry_id, int64_t now_ms, struct job_record **rows,
                                   size_t *count, struct error *err);
@@ -108,7 +113,8 @@ enum status store_get_job(struct store_reader *reader, struct arena *arena, int6
                           int64_t now_ms, struct job_record *job, struct error *err);
 /* By id; those revoked and those never heard of again for 30 days are left out. */
 enum status store_list_agents(struct store_reader *reader, struct arena *arena, int64_t now_ms,
-                              struct agent_record **rows, size_t *count, struct error *err);
+                              int64_t after_id, int64_t limit, struct agent_record **rows,
+                              size_t *count, struct error *err);
 enum status store_get_agent(struct store_reader *reader, struct arena *arena, int64_t id,
                             int64_t now_ms, struct agent_record *agent, struct error *err);
 

@@ -100,11 +100,15 @@ enum status store_get_epoch(struct store_reader *reader, struct arena *arena, in
 }
 
 enum status store_list_queue(struct store_reader *reader, struct arena *arena, int64_t now_ms,
-                             struct job_record **rows, size_t *count, struct error *err)
+                             struct queue_key after, int64_t limit, struct job_record **rows,
+                             size_t *count, struct error *err)
 {
     struct query_run run = query_begin(&reader->db, STMT_LIST_QUEUE, arena);
 
     query_bind_i64(&run, now_ms - AGENT_UNREACHABLE_MS);
+    query_bind_i64(&run, after.is_at_work);
+    query_bind_i64(&run, after.id);
+    query_bind_i64(&run, limit);
     return list_jobs(&run, rows, count, err);
 }
 
@@ -139,7 +143,8 @@ enum status store_get_job(struct store_reader *reader, struct arena *arena, int6
 }
 
 enum status store_list_agents(struct store_reader *reader, struct arena *arena, int64_t now_ms,
-                              struct agent_record **rows, size_t *count, struct error *err)
+                              int64_t after_id, int64_t limit, struct agent_record **rows,
+                              size_t *count, struct error *err)
 {
     struct query_run run = query_begin(&reader->db, STMT_LIST_AGENTS, arena);
     size_t capacity = 0;
@@ -147,6 +152,8 @@ enum status store_list_agents(struct store_reader *reader, struct arena *arena, 
     *rows = NULL;
     *count = 0;
     query_bind_i64(&run, now_ms - AGENT_LISTED_MS);
+    query_bind_i64(&run, after_id);
+    query_bind_i64(&run, limit);
     while (query_next(&run)) {
         struct agent_record row;
 

@@ -449,6 +449,7 @@ static enum status insert_submission(struct db *db, struct intake_row *row, stru
 {
     struct query_run run = query_begin(db, STMT_INSERT_SUBMISSION, NULL);
     const struct submission_files *files = row->files;
+    size_t bytes = files->entry.len + files->progress.len;
     unsigned char digest[SHA256_BYTES];
     enum status status;
 
@@ -474,9 +475,10 @@ static enum status insert_submission(struct db *db, struct intake_row *row, stru
     query_bind_i64(&run, row->revision);
     status = query_done(&run, err);
     row->submission_id = sqlite3_last_insert_rowid(db->handle);
+    for (size_t i = 0; i < files->further_count; i++)
+        bytes += files->further[i].bytes.len;
     if (status == ST_OK && row->token_id.has)
-        status = db_charge_token(db, row->token_id.value, true,
-                                 files->entry.len + files->progress.len, err);
+        status = db_charge_token(db, row->token_id.value, true, bytes, err);
     return status;
 }
 

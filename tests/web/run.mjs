@@ -225,7 +225,7 @@ async function hostileText() {
 
 async function accessible(run, entry) {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  const paths = ["/", "/tasks/cifar10-train", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, "/queue", "/nothing"];
+  const paths = ["/", "/tasks/cifar10-train", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, "/queue", "/login", "/nothing"];
   for (const path of paths) {
     const { page, close } = await openPage(browser, server, { path });
     await page.evaluate(axe);
@@ -246,6 +246,40 @@ async function accessible(run, entry) {
     }
     await close();
   }
+}
+
+// Signing in, a token for somebody, signing out: by forms alone.
+async function signingIn() {
+  const { page, faults, close } = await openPage(browser, server, { path: "/tasks/cifar10-train?by=cost", scripts: false });
+  await page.click('header a:text-is("Sign in")');
+  await page.fill("#token", "dbk_operator_1_wrong");
+  await page.click('main button:text-is("Sign in")');
+  ok(/not a token/.test(await page.textContent("#fault")), "a wrong token is told on the page", page.url());
+  faults.length = 0; // the browser's console says 401 as well
+  await page.fill("#token", server.tokens.operator);
+  await page.click('main button:text-is("Sign in")');
+  ok(page.url() === `${server.address}/tasks/cifar10-train?by=cost`, "signing in leads back to where one was", page.url());
+  ok((await page.textContent(".who .user")) === "web test operator", "the page says who is signed in");
+  await page.click('nav a:text-is("Tokens")');
+  await page.fill("#name", HOSTILE);
+  await page.selectOption("#role", "submitter");
+  await page.check('input[name="scope-submit"]');
+  await page.fill("#ttl", "1");
+  await page.click('#issue button:text-is("Issue")');
+  const token = await page.textContent("#made");
+  ok(/^dbk_submitter_\d+_/.test(token), "the token that was issued is shown", token);
+  ok((await page.textContent("#made-h")) === `Issued to ${HOSTILE}`, "and whom it is for, as text");
+  await page.click('nav a:text-is("Tokens")');
+  ok(!(await page.content()).includes(token), "it is not shown again");
+  const id = token.split("_")[2];
+  await page.click(`tr[data-token="${id}"] button`);
+  ok(/revoked/.test(await page.textContent(`tr[data-token="${id}"]`)), "a token is revoked by its button");
+  await page.click('header button:text-is("Sign out")');
+  ok(page.url() === `${server.address}/` && await page.isVisible('header a:text-is("Sign in")'), "signing out leads home");
+  await page.goto(`${server.address}/tokens`);
+  ok(page.url() === `${server.address}/login?back=%2Ftokens`, "and ends what one may", page.url());
+  same(faults, [], "signing in without scripts: no fault");
+  await close();
 }
 
 async function themeAndErrors() {
@@ -300,6 +334,7 @@ try {
   const { run, entry } = await liveRun();
   await hostileText();
   await themeAndErrors();
+  await signingIn();
   await accessible(run, entry);
   await budgets(run);
   await emptyDatabase();

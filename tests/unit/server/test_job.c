@@ -577,9 +577,9 @@ static void agents_are_idle_busy_or_unreachable(void **state)
     assert_string_equal(row.state, "idle");
     (void)fixture_jobs(f, 1);
     (void)fixture_claim(f, agent, "c");
-    assert_int_equal(
-        store_list_agents(f->reader, &f->arena, atomic_load(&f->now_ms), &rows, &count, &err),
-        ST_OK);
+    assert_int_equal(store_list_agents(f->reader, &f->arena, atomic_load(&f->now_ms), 0, 1000,
+                                       &rows, &count, &err),
+                     ST_OK);
     assert_int_equal(count, 1);
     assert_string_equal(rows[0].state, "busy");
     assert_true(rows[0].job_id.has);
