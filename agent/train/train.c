@@ -45,6 +45,7 @@ struct training {
     char checkpoint[FILES_PATH_BYTES_MAX], model[FILES_PATH_BYTES_MAX], data[FILES_PATH_BYTES_MAX];
     char events[FILES_PATH_BYTES_MAX];
     int events_fd;
+    bool stepped; /* it trained */
     struct buf line;
     struct progress progress;
 };
@@ -288,8 +289,9 @@ static int run_training(struct training *training, const struct parent_plan *pla
     int code;
 
     progress_end(&training->progress);
-    if (!result.started && request->resume == NULL)
-        (void)unlink(training->events); /* no run came of it: the folder is free for the next try */
+    /* Without a step (no data, say) no run came of it, though its clock ran: the folder is free for the next try. */
+    if (!training->stepped && request->resume == NULL)
+        (void)unlink(training->events);
     if (status == ST_OK && result.epoch_count > 0)
         status = output_write_entry(&output, plan, &result, err);
     if (status != ST_OK) {
@@ -402,6 +404,7 @@ static void on_step(void *context, int64_t step, int64_t step_count)
 {
     struct training *training = context;
 
+    training->stepped = true;
     progress_step(&training->progress, step, step_count);
 }
 

@@ -182,7 +182,8 @@ def check_misuse(tap, folder):
     lost = subprocess.run([AGENT, "train", "cifar10-tiny", "--data", os.path.join(folder, "nothing"), "--out",
                            os.path.join(folder, "e")], env=dict(os.environ, DAYBREAK_TEST_WORKLOAD="1"), capture_output=True,
                           text=True, timeout=WAIT_S, check=False)
-    tap.ok(lost.returncode == 2 and "data fetch cifar10" in lost.stderr, "missing data says how to get it", lost.stderr)
+    tap.ok(lost.returncode == 2 and "data fetch cifar10" in lost.stderr and not os.path.exists(os.path.join(folder, "e", "events.ndjson")),
+           "missing data says how to get it, and the folder stays free", lost.stderr)
     for words, code in ((("--isa", "abacus"), 3), (("--device", "cuda"), 2), (("--precision", "f8"), 3), (("--target", "hot"), 3)):
         bad = train(folder, "--out", os.path.join(folder, "e"), *words)
         tap.ok(bad.returncode == code and bad.stderr.strip(), f"{' '.join(words)} is refused with {code}", f"{bad.returncode} {bad.stderr}")

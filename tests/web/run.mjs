@@ -61,7 +61,7 @@ async function homeWithoutScripts() {
       const { items } = await call(server, `/v1/leaderboards/${task.id}?by=${by}&limit=1`);
       if (items.length) wanted.push(items[0][VALUE_OF[by]]);
     }
-    const shown = await page.$$eval(`#task-${task.id} data.figure`, (all) => all.map((one) => Number(one.value)));
+    const shown = await page.$$eval(`[id="task-${task.id}"] data.figure`, (all) => all.map((one) => Number(one.value)));
     same(shown, wanted, `home: the records of ${task.id} equal the API`);
   }
   const text = await page.textContent("main");
