@@ -5,10 +5,11 @@
 
 #include "server/store/store_internal.h"
 
-enum { TOKEN_USES_MAX = 1024 }; /* tokens seen within a minute; beyond, a last use is not noted */
+/* Tokens seen within a minute, each at one of a few places that its id gives; when all are taken a last use is not noted. */
+enum { TOKEN_USES_MAX = 4096, TOKEN_USE_PLACES = 8 };
 
 struct token_use {
-    int64_t token_id, used_ms;
+    int64_t token_id, used_ms; /* token_id 0: the place is free */
 };
 
 struct store {
@@ -16,7 +17,7 @@ struct store {
     struct writer *writer;
     pthread_mutex_t uses_lock;
     struct token_use uses[TOKEN_USES_MAX]; /* guarded by uses_lock */
-    size_t use_count;                      /* guarded by uses_lock */
+    size_t use_next;                       /* of store_take_token_use(); guarded by uses_lock */
 };
 
 enum status store_open(const struct store_options *options, struct store **store, struct error *err)
@@ -126,30 +127,33 @@ void store_reader_end(struct store_reader *reader)
 
 void store_note_token_use(struct store *store, int64_t token_id, int64_t now_ms)
 {
-    size_t at = 0;
-
     (void)pthread_mutex_lock(&store->uses_lock);
-    while (at < store->use_count && store->uses[at].token_id != token_id)
-        at++;
-    if (at < TOKEN_USES_MAX) {
-        store->uses[at] = (struct token_use){token_id, now_ms};
-        if (at == store->use_count)
-            store->use_count++;
+    for (size_t i = 0; i < TOKEN_USE_PLACES; i++) {
+        struct token_use *use = &store->uses[((uint64_t)token_id + i) % TOKEN_USES_MAX];
+
+        if (use->token_id == token_id || use->token_id == 0) {
+            *use = (struct token_use){token_id, now_ms};
+            break;
+        }
     }
     (void)pthread_mutex_unlock(&store->uses_lock);
 }
 
 bool store_take_token_use(struct store *store, int64_t *token_id, int64_t *used_ms)
 {
-    bool taken;
+    bool taken = false;
 
     (void)pthread_mutex_lock(&store->uses_lock);
-    taken = store->use_count > 0;
-    if (taken) {
-        store->use_count--;
-        *token_id = store->uses[store->use_count].token_id;
-        *used_ms = store->uses[store->use_count].used_ms;
+    while (!taken && store->use_next < TOKEN_USES_MAX) {
+        struct token_use *use = &store->uses[store->use_next++];
+
+        taken = use->token_id != 0;
+        *token_id = use->token_id;
+        *used_ms = use->used_ms;
+        *use = (struct token_use){0};
     }
+    if (!taken)
+        store->use_next = 0; /* round again, a minute later */
     (void)pthread_mutex_unlock(&store->uses_lock);
     return taken;
 }

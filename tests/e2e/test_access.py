@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 import sys
+import time
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -120,6 +121,19 @@ def check_scopes(tap, server):
     tap.ok(narrow.get("/tokens") == 403, "a session has its token's scopes")
 
 
+def count_sessions(server):
+    with contextlib.closing(sqlite3.connect(f"file:{server.db}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT count(*) FROM session").fetchone()[0]
+
+
+def wait_until(check, tries=600):
+    for _ in range(tries):
+        if check():
+            return True
+        time.sleep(0.1)
+    return False
+
+
 def check_ends(tap, server, page, admin):
     page.csrf()
     old = dict(page.cookies)
@@ -138,6 +152,14 @@ def check_ends(tap, server, page, admin):
     tap.ok(page.get("/tokens") == 303, "a session ends after its time")
     tap.ok(page.get("/") == 200 and "Sign in" in page.page, "other pages are as for anybody")
     tap.ok(page.post("/tokens", {"role": "submitter", "name": "x", "csrf": csrf}) == 401, "its forms do nothing more")
+    with contextlib.closing(sqlite3.connect(server.db)) as db, db:
+        db.execute("UPDATE session SET expires_ms = ? WHERE expires_ms = 2", (int(time.time() * 1000) - 23 * 3600 * 1000,))
+        before = db.execute("SELECT count(*) FROM session").fetchone()[0]
+        db.execute("INSERT INTO session VALUES (zeroblob(32), 1, 1, ?, NULL)", (int(time.time() * 1000) - 25 * 3600 * 1000,))
+    server.stop()
+    server.start()
+    tap.ok(wait_until(lambda: count_sessions(server) == before), "a session is kept for a day after its end, and no longer",
+           f"{count_sessions(server)} are there, of {before}")
     token = server.token("admin", "short-lived")
     page.cookies = {}
     page.sign_in(token)
