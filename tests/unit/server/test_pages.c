@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "server/page/price_page.h"
 #include "server/page/run_page.h"
 #include "server/page/stairs.h"
 
@@ -345,6 +346,38 @@ static void a_queued_run_is_live_and_has_no_mark(void **state)
     assert_int_equal(count_of("nan") + count_of("null") + count_of("undefined"), 0);
 }
 
+static void a_price_tells_what_is_known_and_where_it_is_from(void **state)
+{
+    const struct page_frame frame = {.arena = &arena, .assets = "/assets/x", .here = STR("/")};
+    struct price_record price = {.id = 7,
+                                 .line = 3,
+                                 .provider = "gcp",
+                                 .instance = HOSTILE,
+                                 .accelerator = "",
+                                 .accelerator_key = "",
+                                 .accelerator_count_text = "",
+                                 .region = "us-central1",
+                                 .on_demand_pico = {true, PICO_PER_USD},
+                                 .on_demand_text = "1.00",
+                                 .valid_from = "2026-05-20",
+                                 .source = "https://example.org/gcp.csv"};
+
+    (void)state;
+    buf_clear(&page);
+    page_render_price(&page, &frame, &price);
+    assert_int_equal(count_of("$1.00"), 1);
+    assert_int_equal(count_of("<dd><span>unknown</span></dd>"), 1); /* the spot price */
+    assert_int_equal(count_of("href=\"https://example.org/gcp.csv\""), 1);
+    assert_int_equal(count_of("<script>alert"), 0);
+    assert_int_equal(count_of("Zone") + count_of("class=\"reason\""), 0);
+    price.source = "javascript:alert(1)";
+    price.flag = "price-zero";
+    buf_clear(&page);
+    page_render_price(&page, &frame, &price);
+    assert_int_equal(count_of("href=\"javascript"), 0);
+    assert_int_equal(count_of("class=\"reason\""), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +392,7 @@ int main(void)
         cmocka_unit_test(stairs_hold_each_record_once_in_order_of_date),
         cmocka_unit_test(a_run_shows_its_mark_and_each_evaluation),
         cmocka_unit_test(a_queued_run_is_live_and_has_no_mark),
+        cmocka_unit_test(a_price_tells_what_is_known_and_where_it_is_from),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
