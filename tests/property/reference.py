@@ -298,15 +298,15 @@ def differences(question, answer):
     return faults
 
 
-def spread_faults(question, item, have):
+def spread_faults(question, item, have, relative=1e-9):
     """CV and intervals are doubles there: 9 digits, and 1e-12 where runs differ by less than a double can tell."""
     faults = []
     want_cv, cv = item.get("cv"), have.get("cv")
     entry = next(entry for entry in question["entries"] if entry["entry"] == item["entry"])
     if not (len(times_of(entry)) >= 2 and sum(times_of(entry)) == 0):
-        if (want_cv is None) != (cv is None) or (cv is not None and abs(cv - want_cv) > 1e-9 * want_cv + 1e-12):
+        if (want_cv is None) != (cv is None) or (cv is not None and abs(cv - want_cv) > relative * want_cv + 1e-12):
             faults.append(f"entry {item['entry']}: cv {cv}, expected {want_cv}")
-    want_apart, apart = item.get("separable"), have.get("separable")
+    want_apart, apart = item.get("separable"), have.get("separable", have.get("separable_from_next"))
     if (want_apart is None) != (apart is None) or (want_apart not in (None, "close") and apart != want_apart):
         faults.append(f"entry {item['entry']}: separable {apart}, expected {want_apart}")
     return faults

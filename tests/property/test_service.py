@@ -14,18 +14,24 @@ import subprocess
 import sys
 import urllib.parse
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from fractions import Fraction
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, "support")]
 import reference  # noqa: E402
-from daybreak import DAYBREAKD, Server, Tap  # noqa: E402
+import yaml  # noqa: E402
+from daybreak import DAYBREAKD, ROOT, Server, Tap  # noqa: E402
 
 WORLDS = int(os.environ.get("WORLDS") or 4)
 STEPS = int(os.environ.get("STEPS") or 60)
 SEED = int(os.environ.get("SEED") or 1)
 COMPARE_EVERY = 6
-BEST = ("entry",)
+SCORE = {"score": "median"}
 
+with open(os.path.join(ROOT, "schema/openapi.yaml"), encoding="utf-8") as described:
+    CALLS = yaml.safe_load(described)["paths"]
+PARAMETERS = {one.get("name") for one in CALLS["/v1/leaderboards/{task}"]["get"]["parameters"]}
+BEST = ("entry", "author") if "best" in PARAMETERS else ("entry",)
 TASKS = {"cifar10-train": {"phase": "train", "folder": "CIFAR10/train"},
          "cifar10-inference": {"phase": "inference", "folder": "CIFAR10/inference"}}
 AUTHORS = ("Team A", "Team a", "Équipe", "B, Inc.", "中文")
@@ -55,6 +61,10 @@ def picodollars(dollars):
     return rounded(Decimal(dollars) * 10 ** 12)
 
 
+def cost_of(hours, price):
+    return round(Fraction(hours) * Fraction(price) * 10 ** 12)  # of a fraction: half to even
+
+
 def brief(message):
     """What a log needs of a body: no advice, no findings but errors, an entry without what is always the same."""
     if not isinstance(message, dict):
@@ -75,14 +85,16 @@ class Difference(Exception):
 class Content:
     """The files of an entry and what follows from them."""
 
-    def __init__(self, rng, task, author, date):
+    def __init__(self, rng, task, author, date, several=False):
         self.task, self.author, self.date_text = task, author, date
         self.model = rng.choice(("ResNet", "VGG"))
         self.number = rng.randrange(10 ** 12)  # no two have the same bytes
-        if TASKS[task]["phase"] == "train":
-            self.hours = rng.choice(HOURS)
+        self.phase = TASKS[task]["phase"]
+        if self.phase == "train":
+            count = rng.randrange(2, 6) if several and rng.random() < 0.5 else 1
+            missed = rng.choice((0, 0, 0.2)) if count > 1 else 0
+            self.hours = [None if rng.random() < missed else rng.choice(HOURS) for _ in range(count)]
             self.price = rng.choice(PRICES) if rng.random() < 0.8 else None
-            self.before = [str(Decimal(self.hours) / 4)] if rng.random() < 0.5 and Decimal(self.hours) > 0 else []
             self.after = rng.random() < 0.5
         else:
             self.latency = rng.choice(LATENCIES)
@@ -90,33 +102,53 @@ class Content:
 
     def values(self):
         """What boards order by."""
-        if TASKS[self.task]["phase"] == "inference":
+        if self.phase == "inference":
             values = {"latency_ns": rounded(Decimal(self.latency) * 10 ** 6)}
             if self.price is not None:
                 values["cost_pico"] = picodollars(self.price)
             return values
-        values = {"runs": [{"reached": True, "tta_ns": nanoseconds(self.hours)}]}
-        if self.price is not None:
-            values["cost_pico"] = picodollars(Decimal(self.hours) * Decimal(self.price))
+        runs = [{"reached": False} if hours is None else {"reached": True, "tta_ns": nanoseconds(hours)} for hours in self.hours]
+        time = reference.score("median", runs)
+        values = {"runs": runs}
+        if self.price is not None and time is not None:
+            # measures.md: TTA in hours x price; the exact text of the run that stands for it, if it took just that long.
+            shown = reference.shown_run(runs, time)
+            exact = runs[shown]["tta_ns"] == time
+            values["cost_pico"] = cost_of(self.hours[shown] if exact else Fraction(time, 3600 * 10 ** 9), self.price)
         return values
 
     def files(self):
-        """(NAME.json, NAME.tsv or None) as text; numbers as they are written above."""
+        """(NAME.json, the text of each NAME.tsv); numbers as they are written above."""
         members = {"version": "v1.0", "author": self.author, "authorEmail": "someone@example.org", "framework": "F 1",
                    "model": self.model, "hardware": "1 GPU", "timestamp": self.date_text, "misc": {"number": self.number}}
-        raw = {}
-        if TASKS[self.task]["phase"] == "inference":
-            raw = {"latency": self.latency, "top1Accuracy": "94.5", **({"cost": self.price} if self.price else {})}
-        elif self.price is not None:
-            raw = {"costPerHour": self.price}
-        text = json.dumps(members, ensure_ascii=False)[:-1] + "".join(f', "{k}": {v}' for k, v in raw.items()) + "}"
-        if TASKS[self.task]["phase"] == "inference":
-            return text, None
-        rows = [f"{epoch + 1}\t{hours}\t90" for epoch, hours in enumerate(self.before)]
-        rows.append(f"{len(rows) + 1}\t{self.hours}\t94.0")
-        if self.after:  # measures.md, TTA: never the last row
-            rows.append(f"{len(rows) + 1}\t{Decimal(self.hours) + 1}\t93.9")
-        return text, "epoch\thours\ttop1Accuracy\n" + "\n".join(rows) + "\n"
+        raw = {"costPerHour": self.price} if self.phase == "train" else \
+            {"latency": self.latency, "top1Accuracy": "94.5", "cost": self.price}
+        text = json.dumps(members, ensure_ascii=False)[:-1]
+        text += "".join(f', "{key}": {value}' for key, value in raw.items() if value is not None) + "}"
+        return text, [self.progress(hours) for hours in self.hours] if self.phase == "train" else []
+
+    def progress(self, hours):
+        """measures.md, TTA: the first evaluation that meets the target, never the last row nor the best."""
+        rows = ["1\t0.01\t90"]
+        if hours is None or self.number % 2:
+            rows.append("2\t0.0101\t93.99")
+        if hours is not None:
+            rows.append(f"{len(rows) + 1}\t{hours}\t94.0")
+        if self.after and hours is not None:
+            rows.append(f"{len(rows) + 1}\t{Decimal(hours) + 1}\t95" if self.number % 3 else f"{len(rows) + 1}\t{hours}\t93.9")
+        return "epoch\thours\ttop1Accuracy\n" + "\n".join(rows) + "\n"
+
+
+# What a reviewer's or an owner's word does, by the state that it meets (schema/migrations/0002_service.sql).
+MOVES = {"accept": {"in_review": "accepted", "changes_requested": "accepted"},
+         "request-changes": {"in_review": "changes_requested"},
+         "reject": {"in_review": "rejected", "changes_requested": "rejected"},
+         "disqualify": {"in_review": "disqualified", "accepted": "disqualified"},
+         "revert": {"accepted": "in_review", "rejected": "in_review", "disqualified": "in_review", "not_eligible": "in_review"},
+         "revise": {"in_review": "superseded", "changes_requested": "superseded", "not_eligible": "superseded"},
+         "withdraw": {state: "withdrawn" for state in ("in_review", "changes_requested", "accepted", "superseded", "not_eligible")}}
+# design.md, Numbers: an entry has its name while it may come back; protocol.md: content neither withdrawn nor rejected.
+GIVEN_UP = ("withdrawn", "rejected")
 
 
 class Entry:
@@ -127,16 +159,9 @@ class Entry:
         self.task, self.author, self.date = content.task, content.author, date
         self.submission = None
         self.state = "in_review"
-        self.standings = []  # [from, to or None]
-
-    def begin(self, day):
-        self.state = "accepted"
-        self.standings.append([day, None])
-
-    def end(self, day, state):
-        if self.state == "accepted":
-            self.standings[-1][1] = day
-        self.state = state
+        self.lineage = number  # of whose entries one stands at most
+        self.below = None      # whose place it takes while it stands
+        self.standings = []    # [from, to or None]
 
     def stood(self, day):
         return any(start <= day and (end is None or day < end) for start, end in self.standings)
@@ -153,7 +178,9 @@ class World:
         self.entries = {}  # id -> Entry
         self.compared = 0
         self.today = (datetime.datetime.now(datetime.timezone.utc).date() - datetime.date(1970, 1, 1)).days
+        self.review = {task: "none" for task in TASKS}
         self.submitters = {name: server.token("submitter", name) for name in ("one", "two")}
+        self.reviewer, self.operator = server.token("reviewer"), server.token("operator")
 
     # What goes over the wire.
 
@@ -183,13 +210,14 @@ class World:
             name = self.free_name(task, {name for kind, name in contents if kind == task})
             content = Content(self.rng, task, self.rng.choice(AUTHORS), f"2019-{self.rng.choice((1, 2))}-{self.rng.randrange(1, 5)}")
             contents[task, name] = content
-            for ending, text in zip(("json", "tsv"), content.files()):
-                if text is not None:
-                    with open(os.path.join(folder, TASKS[task]["folder"], f"{name}.{ending}"), "w", encoding="utf-8") as file:
-                        file.write(text)
-        done = subprocess.run([DAYBREAKD, "import", folder, "--db", self.server.db], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"import: {done.returncode} {done.stdout} {done.stderr}")
+            entry, progress = content.files()
+            for ending, text in zip(("json", "tsv"), [entry, *progress]):
+                with open(os.path.join(folder, TASKS[task]["folder"], f"{name}.{ending}"), "w", encoding="utf-8") as file:
+                    file.write(text)
+        if contents:
+            done = subprocess.run([DAYBREAKD, "import", folder, "--db", self.server.db], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise RuntimeError(f"import: {done.returncode} {done.stdout} {done.stderr}")
         self.server.start()
         for task in TASKS:
             board = self.server.json("GET", f"/v1/leaderboards/{task}?limit=1000")
@@ -197,7 +225,9 @@ class World:
                 year, month, day = map(int, contents[task, item["name"]].date_text.split("-"))
                 days = (datetime.date(year, month, day) - datetime.date(1970, 1, 1)).days
                 entry = Entry(item["entry"], item["name"], contents.pop((task, item["name"])), None, days)
-                entry.begin(days)
+                entry.state = "accepted"
+                entry.standings.append([days, None])
+                entry.submission = self.server.json("GET", f"/v1/entries/{entry.entry}")["submission"]
                 self.entries[entry.entry] = entry
         if contents:
             raise Difference(f"not on a board after the import: {list(contents)}")
@@ -205,63 +235,198 @@ class World:
     def free_name(self, task, taken=()):
         """A name that no entry of the task has, but for those that gave theirs up."""
         taken = set(taken) | {entry.name for entry in self.entries.values()
-                              if entry.task == task and entry.state not in ("withdrawn", "rejected")}
+                              if entry.task == task and entry.state not in GIVEN_UP}
         while True:
             name = "".join(self.rng.choice(PIECES) for _ in range(self.rng.randrange(1, 4)))
             if name not in taken and name[0] not in "-~":
                 return name
 
+    # What the documents say happens.
+
+    def begin(self, entry):
+        """It is accepted: what stands of its lineage gives its place over."""
+        for other in self.entries.values():
+            if other.lineage == entry.lineage and other.state == "accepted":
+                entry.below = other
+                self.leave(other, "superseded")
+        entry.state = "accepted"
+        entry.standings.append([self.today, None])
+
+    def leave(self, entry, state):
+        entry.standings[-1][1] = self.today
+        entry.state = state
+
+    def move(self, entry, state):
+        """To another state; what it stood in place of comes back by itself, and if that is gone, the one before it."""
+        if state == "accepted":
+            self.begin(entry)
+            return
+        if entry.state != "accepted":
+            entry.state = state
+            return
+        self.leave(entry, state)
+        back = entry.below
+        while back is not None and back.state != "superseded":
+            back = back.below
+        entry.below = None
+        if back is not None:
+            back.state = "accepted"
+            back.standings.append([self.today, None])
+
+    def admitted(self, entry):
+        """The states that a good submission may enter by its task's setting. Rolling rule: only what enters the top 5
+        of at least one board of its task is reviewed."""
+        if self.review[entry.task] != "top5":
+            return {"none": {"accepted"}, "all": {"in_review"}}[self.review[entry.task]]
+        states = set()
+        for replaced in (None, entry.lineage):  # whether it counts whom it would replace, nobody says
+            places = [self.place_of(entry.content, by, replaced) for by in reference.BOARDS[TASKS[entry.task]["phase"]]]
+            states.add("in_review" if any(place and place <= 5 for place in places) else "not_eligible")
+        return states
+
+    def place_of(self, content, by, without=None):
+        """The place that it would take; None: it has no value there."""
+        value = reference.value_of(content.values(), by, SCORE)
+        if value is None:
+            return None
+        values = [reference.value_of(entry.row(), by, SCORE) for entry in self.entries.values()
+                  if entry.task == content.task and entry.state == "accepted" and entry.lineage != without]
+        return 1 + sum(1 for other in values if other is not None and other < value)
+
     # Steps.
 
     def submit(self):
-        task = self.rng.choice(list(TASKS))
-        owner = self.rng.choice(list(self.submitters))
-        content = Content(self.rng, task, self.rng.choice(AUTHORS), datetime.date.today().isoformat())
-        body = self.body_of(content, self.free_name(task))
-        place = self.place_of(task, content)
-        status, verdict, _ = self.call("POST", "/v1/submissions/validate", body)
+        content = Content(self.rng, self.rng.choice(list(TASKS)), self.rng.choice(AUTHORS), self.date_of(self.today), True)
+        self.post_submission("/v1/submissions", self.body_of(content, self.free_name(content.task)), content,
+                             self.rng.choice(list(self.submitters)), None)
+
+    def supersede(self):
+        """A new entry that takes the place of another once it is accepted, under that one's name or its own."""
+        old = self.someone(lambda entry: entry.owner and entry.state == "accepted")
+        if old:
+            content = Content(self.rng, old.task, self.rng.choice(AUTHORS), self.date_of(self.today), True)
+            body = self.body_of(content, old.name if self.rng.random() < 0.5 else self.free_name(old.task))
+            self.post_submission("/v1/submissions", {**body, "supersedes": old.entry}, content, old.owner, old)
+
+    def post_submission(self, path, body, content, owner, old):
+        status, answer, _ = self.call("POST", path, body, self.submitters[owner])
+        if status == 422 and content.phase == "train" and reference.score("median", content.values()["runs"]) is None:
+            return  # half of its runs missed: it may be refused, or listed below the board
+        self.expect(201, status, answer, "a good submission")
+        entry = Entry(answer["entry"], body.get("name", old.name if old else None), content, owner, self.today)
+        entry.submission = answer["submission"]
+        entry.lineage = old.lineage if old else entry.entry
+        wanted = self.admitted(entry)
+        self.entries[entry.entry] = entry
+        if answer["state"] not in wanted:
+            raise Difference(f"submission {entry.submission} is {answer['state']}, expected {wanted}")
+        self.move(entry, answer["state"])
+
+    def dry_run(self):
+        content = Content(self.rng, self.rng.choice(list(TASKS)), self.rng.choice(AUTHORS), self.date_of(self.today), True)
+        status, verdict, _ = self.call("POST", "/v1/submissions/validate", self.body_of(content, self.free_name(content.task)))
         self.expect(200, status, verdict, "a dry run")
+        place = self.place_of(content, reference.BOARDS[TASKS[content.task]["phase"]][0])
         if verdict.get("place") != place:
             raise Difference(f"validate says place {verdict.get('place')}, expected {place}")
-        status, answer, _ = self.call("POST", "/v1/submissions", body, self.submitters[owner])
-        self.expect(201, status, answer, "a good submission")
-        self.take(answer, body["name"], content, owner)
 
     def submit_again(self):
         """The same bytes again, or a name that is taken."""
-        known = [entry for entry in self.entries.values() if entry.owner]
-        if not known:
-            return
-        old = self.rng.choice(known)
-        held = old.state not in ("withdrawn", "rejected")
-        if self.rng.random() < 0.5:
-            body = self.body_of(old.content, self.free_name(old.task))
-        else:
-            content = Content(self.rng, old.task, old.author, old.content.date_text)
-            body = self.body_of(content, old.name)
+        held = [entry for entry in self.entries.values() if entry.owner and entry.state not in GIVEN_UP]
         if held:
+            old = self.rng.choice(held)
+            if self.rng.random() < 0.5 and len(old.content.files()[1]) < 2:  # several: their names are of the content
+                body = self.body_of(old.content, self.free_name(old.task))
+            else:
+                body = self.body_of(Content(self.rng, old.task, old.author, old.content.date_text), old.name)
             status, answer, _ = self.call("POST", "/v1/submissions", body, self.submitters[old.owner])
             self.expect(409, status, answer, "these bytes, or this name, are there already")
 
+    def revise(self):
+        old = self.someone(lambda entry: entry.owner)
+        if old:
+            content = Content(self.rng, old.task, self.rng.choice(AUTHORS), self.date_of(self.today), True)
+            body = self.body_of(content, None)
+            path = f"/v1/submissions/{old.submission}/revisions"
+            if old.state not in MOVES["revise"]:
+                status, answer, _ = self.call("POST", path, body, self.submitters[old.owner])
+                self.expect(409, status, answer, f"what is {old.state} takes no revision")
+                return
+            old.state = "superseded"
+            self.post_submission(path, body, content, old.owner, old)
+
+    def review(self):
+        entry = self.someone()
+        if entry:
+            action = self.rng.choice(("accept", "accept", "accept", "request-changes", "reject", "disqualify", "revert", "revert"))
+            self.act(entry, action, f"/v1/submissions/{entry.submission}/reviews", {"action": action, "reason": "as the rules say"}, self.reviewer)
+
+    def review_waiting(self):
+        entry = self.someone(lambda entry: entry.state in ("in_review", "changes_requested"))
+        if entry:
+            action = self.rng.choice(("accept", "accept", "accept", "request-changes", "reject"))
+            self.act(entry, action, f"/v1/submissions/{entry.submission}/reviews", {"action": action, "reason": "as the rules say"}, self.reviewer)
+
+    def review_unasked(self):
+        entry = self.someone()
+        if entry:
+            status, answer, _ = self.call("POST", f"/v1/submissions/{entry.submission}/reviews", {"action": "accept", "reason": "please"},
+                                          self.rng.choice(list(self.submitters.values())))
+            self.expect(403, status, answer, "a submitter does not review")
+
+    def withdraw(self):
+        entry = self.someone(lambda entry: entry.owner)
+        if entry:
+            who = self.rng.choice(list(self.submitters))
+            path = f"/v1/submissions/{entry.submission}/withdraw"
+            if who == entry.owner:
+                self.act(entry, "withdraw", path, {"reason": "it was wrong"}, self.submitters[who])
+            else:
+                status, answer, _ = self.call("POST", path, {"reason": "it is not mine"}, self.submitters[who])
+                self.expect(403, status, answer, "it is another's")
+
+    def act(self, entry, action, path, body, token):
+        to_state = MOVES[action].get(entry.state)
+        status, answer, _ = self.call("POST", path, body, token)
+        if to_state is not None and self.name_is_taken(entry, to_state):
+            self.expect(409, status, answer, "its name was taken meanwhile")
+        elif to_state is None:
+            self.expect(409, status, answer, f"nobody can {action} what is {entry.state}")
+        else:
+            self.expect((200, 201), status, answer, f"{action} of what is {entry.state}")
+            self.move(entry, to_state)
+
+    def name_is_taken(self, entry, to_state):
+        """It gave its name up, and wants it back."""
+        return entry.state in GIVEN_UP and to_state not in GIVEN_UP and any(
+            other.task == entry.task and other.name == entry.name and other.lineage != entry.lineage and
+            other.state not in GIVEN_UP for other in self.entries.values())
+
+    def set_review(self):
+        task = self.rng.choice(list(TASKS))
+        path = f"/v1/tasks/{task}"
+        _, _, headers = self.call("GET", path)
+        review = self.rng.choice(("none", "top5", "all"))
+        status, answer, _ = self.call("PATCH", path, {"review": review, "reason": "for a change"}, self.operator, {"If-Match": headers["ETag"]})
+        self.expect(200, status, answer, "a setting")
+        self.review[task] = review
+
+    def someone(self, is_one=lambda entry: True):
+        known = [entry for entry in self.entries.values() if entry.submission and is_one(entry)]
+        return self.rng.choice(known) if known else None
+
     def body_of(self, content, name):
         text, progress = content.files()
-        return {"task": content.task, "name": name, "entry": text, **({"progress": progress} if progress else {})}
+        body = {"task": content.task, "entry": text}
+        if name:
+            body["name"] = name
+        if progress:
+            body["progress"] = progress if len(progress) > 1 else progress[0]
+        return body
 
-    def take(self, answer, name, content, owner):
-        entry = Entry(answer["entry"], name, content, owner, self.today)
-        entry.submission = answer["submission"]
-        self.entries[entry.entry] = entry
-        entry.begin(self.today)
-        if answer["state"] != entry.state:
-            raise Difference(f"submission {entry.submission} is {answer['state']}, expected {entry.state}")
-
-    def place_of(self, task, content):
-        """design.md: the place it would take; on the first board of its task."""
-        by = reference.BOARDS[TASKS[task]["phase"]][0]
-        score = {"score": "median"}
-        value = reference.value_of(content.values(), by, score)
-        return 1 + sum(1 for entry in self.entries.values() if entry.task == task and entry.state == "accepted"
-                       and reference.value_of(entry.row(), by, score) < value)
+    @staticmethod
+    def date_of(day):
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(days=day)).isoformat()
 
     # Comparing.
 
@@ -269,7 +434,7 @@ class World:
         if self.today != (datetime.datetime.now(datetime.timezone.utc).date() - datetime.date(1970, 1, 1)).days:
             return  # midnight: the model's day is over
         dates = sorted({start for entry in self.entries.values() for start, _ in entry.standings})
-        days = [None, self.today] + [self.rng.choice(dates) + self.rng.choice((-1, 0)) for _ in range(2)]
+        days = [None, self.today] + [self.rng.choice(dates or [self.today]) + self.rng.choice((-1, 0)) for _ in range(2)]
         for task, facts in TASKS.items():
             for by in reference.BOARDS[facts["phase"]]:
                 if by != "energy":
@@ -279,7 +444,7 @@ class World:
     def compare_board(self, task, by, as_of, best):
         query = {"by": by, "limit": 1000}
         if as_of is not None:
-            query["as_of"] = (datetime.date(1970, 1, 1) + datetime.timedelta(days=as_of)).isoformat()
+            query["as_of"] = self.date_of(as_of)
         if best != "entry":
             query["best"] = best
         path = f"/v1/leaderboards/{task}?{urllib.parse.urlencode(query)}"
@@ -298,19 +463,21 @@ class World:
         shape = lambda items: [(item["entry"], item["place"], item["tied"]) for item in items]
         if shape(board["items"]) != shape(want["items"]):
             raise Difference(f"{path}\n got {shape(board['items'])}\nwant {shape(want['items'])}")
-        for item in board["items"]:
+        for item, wanted in zip(board["items"], want["items"]):
             self.compare_item(path, item, self.entries[item["entry"]], by)
+            faults = reference.spread_faults(question, wanted, {key: item[key] for key in ("cv", "separable_from_next") if key in item}, 1e-8)
+            if faults:
+                raise Difference(f"{path}: {faults}")
         self.compare_below(path, board, want, state if as_of is None else {})
         self.compared += 1
 
     def compare_item(self, path, item, entry, by):
         row = entry.row()
-        value = reference.value_of(row, by, {"score": "median"})
+        value = reference.value_of(row, by, SCORE)
         shown = {"time": ("tta_s", 9), "cost": ("cost_usd", 12), "latency": ("latency_ms", 6), "inference-cost": ("cost_usd", 12)}[by]
-        date = (datetime.date(1970, 1, 1) + datetime.timedelta(days=entry.date)).isoformat()
         if abs(Decimal(repr(item[shown[0]])) * 10 ** shown[1] - value) > Decimal("0.5") + Decimal("1e-9") * value:
             raise Difference(f"{path}: entry {entry.entry} has {shown[0]} {item[shown[0]]}, expected {value}e-{shown[1]}")
-        for member, want in (("name", entry.name), ("author", entry.author), ("date", date)):
+        for member, want in (("name", entry.name), ("author", entry.author), ("date", self.date_of(entry.date))):
             if item[member] != want:
                 raise Difference(f"{path}: entry {entry.entry} has {member} {item[member]!r}, expected {want!r}")
 
@@ -330,7 +497,11 @@ class World:
                 raise Difference(f"{path}: entry {one['entry']} has the reason {reasons[one['entry']]!r}, expected {kind} {text}")
 
 
-STEPS_OF = (("submit", 5), ("submit_again", 1))
+# Step, how often, and the call that it needs: it is taken where openapi.yaml describes that.
+REVIEWS, REVISIONS, WITHDRAW = (f"/v1/submissions/{{submission}}/{what}" for what in ("reviews", "revisions", "withdraw"))
+STEPS_OF = (("submit", 4, "/v1/submissions"), ("dry_run", 1, "/v1/submissions/validate"), ("submit_again", 1, "/v1/submissions"),
+            ("supersede", 3, WITHDRAW), ("revise", 2, REVISIONS), ("review_waiting", 4, REVIEWS), ("review", 4, REVIEWS),
+            ("review_unasked", 1, REVIEWS), ("withdraw", 2, WITHDRAW), ("set_review", 1, REVIEWS))
 
 
 def live(seed):
@@ -340,13 +511,13 @@ def live(seed):
         try:
             world.import_history(world.rng.randrange(0, 25))
             world.compare()
-            names = [name for name, weight in STEPS_OF for _ in range(weight)]
+            names = [name for name, weight, path in STEPS_OF if path in CALLS for _ in range(weight)]
             for step in range(STEPS):
                 getattr(world, world.rng.choice(names))()
                 if step % COMPARE_EVERY == 0 or step == STEPS - 1:
                     world.compare()
         except Difference as fault:
-            return f"SEED={seed} WORLDS=1 STEPS={STEPS}: {fault}\n" + "\n".join(world.log[-60:]), world
+            return f"SEED={seed} WORLDS=1 STEPS={STEPS}: {fault}\n" + "\n".join(line[:600] for line in world.log[-25:]), world
         if server.stop() != 0:
             return f"SEED={seed}: the server did not stop cleanly: {server.log_tail()}", world
         return None, world
