@@ -61,11 +61,13 @@ enum status boards_create(const struct boards_options *options, struct boards **
 
     if (made == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the boards");
+    made->tasks = calloc(options->tasks->count, sizeof *made->tasks);
+    if (made->tasks == NULL) {
+        free(made);
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the boards");
+    }
     made->options = *options;
     (void)pthread_mutex_init(&made->refresh_lock, NULL);
-    made->tasks = calloc(options->tasks->count, sizeof *made->tasks);
-    if (made->tasks == NULL)
-        status = error_set(err, ST_NO_MEMORY, NULL, "no memory for the boards");
     (void)pthread_rwlockattr_init(&attributes);
     /* Otherwise a stream of readers could keep the news out for ever. */
     (void)pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);

@@ -22,12 +22,12 @@ struct kept {
     struct list all, ranked[BOARD_BY_COUNT], missing[BOARD_BY_COUNT];
 };
 
-static enum status copy_entries(const struct board_entry *entries, size_t count,
-                                struct board_entry **copies, struct error *err);
+static bool copy_entries(const struct board_entry *entries, size_t count,
+                         struct board_entry **copies);
 static struct board_entry *copy_entry(const struct board_entry *from);
 static const char *copy_text(char **at, const char *text);
 static size_t text_bytes(const char *text);
-static enum status reserve_all(struct kept *kept, size_t count, struct error *err);
+static bool reserve_all(struct kept *kept, size_t count);
 static bool reserve(struct list *list, size_t count);
 static void replace(struct kept *kept, size_t index, struct board_entry *copy);
 static struct list *list_of(struct kept *kept, enum board_by by, const struct board_entry *entry);
@@ -81,14 +81,11 @@ enum status kept_put(struct kept *kept, const struct board_entry *entries, size_
     size_t fresh_count = 0;
     enum status status = ST_OK;
 
-    if (copies == NULL || fresh == NULL)
+    if (copies == NULL || fresh == NULL || !reserve_all(kept, count) ||
+        !copy_entries(entries, count, copies)) {
         status = error_set(err, ST_NO_MEMORY, NULL, "no memory for a board");
-    if (status == ST_OK)
-        status = reserve_all(kept, count, err);
-    if (status == ST_OK)
-        status = copy_entries(entries, count, copies, err);
-    if (status != ST_OK)
         goto done;
+    }
     for (size_t i = 0; i < count; i++) { /* from here on nothing can fail */
         const size_t index = find_id(kept, copies[i]->entry);
 
@@ -189,8 +186,8 @@ bool kept_find(const struct kept *kept, enum board_by by, int64_t entry, struct 
     return true;
 }
 
-static enum status copy_entries(const struct board_entry *entries, size_t count,
-                                struct board_entry **copies, struct error *err)
+static bool copy_entries(const struct board_entry *entries, size_t count,
+                         struct board_entry **copies)
 {
     for (size_t i = 0; i < count; i++) {
         copies[i] = copy_entry(&entries[i]);
@@ -198,9 +195,9 @@ static enum status copy_entries(const struct board_entry *entries, size_t count,
             continue;
         while (i-- > 0)
             free(copies[i]);
-        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a board");
+        return false;
     }
-    return ST_OK;
+    return true;
 }
 
 /* One block: the entry, its standings, its times, its texts. */
@@ -269,13 +266,13 @@ static size_t text_bytes(const char *text)
     return text == NULL ? 0 : strlen(text) + 1;
 }
 
-static enum status reserve_all(struct kept *kept, size_t count, struct error *err)
+static bool reserve_all(struct kept *kept, size_t count)
 {
     bool good = reserve(&kept->all, count);
 
     for (int by = 0; by < BOARD_BY_COUNT; by++)
         good = good && reserve(&kept->ranked[by], count) && reserve(&kept->missing[by], count);
-    return good ? ST_OK : error_set(err, ST_NO_MEMORY, NULL, "no memory for a board");
+    return good;
 }
 
 static bool reserve(struct list *list, size_t count)
