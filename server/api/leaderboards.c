@@ -1,44 +1,59 @@
 /* server/api/leaderboards.c: GET /v1/leaderboards/{task}: ranked by server/rank, written by it, cached here. */
 #include <inttypes.h>
-#include <strings.h>
 
 #include "common/clock.h"
 #include "server/api/api.h"
 #include "server/api/board_cache.h"
-#include "server/api/board_load.h"
 #include "server/api/boards.h"
 #include "server/app.h"
 #include "server/rank/board_write.h"
+#include "server/rank/filter.h"
 
-#define BOARD_LIST "leaderboard" /* of cursors: the last entry that was shown */
+enum { FACET_BYTES_MAX = 200, DEVICES_MAX = 1000000, ARENA_BYTES = 256 << 20 };
+
+enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_TSV };
+
+static const struct {
+    const char *type;
+    char tag; /* in ETags and keys */
+} formats[] = {
+    [FORMAT_JSON] = {"application/json", 'j'},
+    [FORMAT_CSV] = {"text/csv; charset=utf-8", 'c'},
+    [FORMAT_TSV] = {"text/tab-separated-values; charset=utf-8", 't'},
+};
 
 struct board_form { /* what was asked for */
     const struct task *task;
-    enum board_by by;
-    bool csv, has_as_of, has_from, has_to;
-    int64_t as_of_days, from_days, to_days;
-    struct str tier, framework, hardware;
-    int64_t limit, cursor;
+    struct board_rule rule;
+    struct board_filter filter;
+    enum format format;
+    struct api_page page;
+    struct board_key after; /* with page.has_key */
 };
-
-enum { FACET_BYTES_MAX = 200 };
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err);
 static void read_form_by(struct request *request, struct board_form *form, struct error *err);
-static enum status write_board(const struct board_form *form, const struct kept *kept,
-                               struct arena *arena, struct buf *out, struct error *err);
-static void filter_board(const struct board_form *form, struct board *board);
-static bool is_wanted(const struct board_form *form, const struct board_entry *row);
-static bool holds_text(const char *text, struct str part);
-static enum status cut_page(const struct board_form *form, struct board *board, int64_t *next,
+static void read_filter(struct query *query, struct board_filter *filter, struct error *err);
+static void read_format(struct request *request, struct board_form *form, struct error *err);
+static void read_cursor(struct request *request, struct board_form *form, struct error *err);
+static enum status find_page(struct request *request, const struct board_form *form, struct str key,
+                             int64_t *version, struct board_page_bytes *page, struct error *err);
+static enum status make_page(struct request *request, const struct board_form *form,
+                             int64_t *version, struct board_page_bytes *page, struct error *err);
+static enum status write_page(const struct board_form *form, const struct kept *kept,
+                              struct arena *arena, struct buf *out, struct board_page_bytes *page,
+                              struct error *err);
+static enum status cut_page(const struct board_form *form, const struct kept *kept,
+                            struct arena *arena, struct board *board, bool *more,
                             struct error *err);
-static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
-                                       struct str key, int64_t *version, struct error *err);
+static enum status make_cursor(const struct board_form *form, const struct board *board,
+                               struct arena *arena, struct board_page_bytes *page,
+                               struct error *err);
 
 void handle_get_leaderboard(struct request *request, struct response *response)
 {
     struct board_form form = {.task = api_find_task(request, response)};
-    struct shared_bytes *bytes = NULL;
+    struct board_page_bytes page;
     struct error err = {0};
     int64_t version = 0;
     char etag[64];
@@ -51,44 +66,41 @@ void handle_get_leaderboard(struct request *request, struct response *response)
         response_send_error(response, &err);
         return;
     }
-    key = str_from_cstr(arena_printf(request->arena, "%c%.*s?%.*s", form.csv ? 'c' : 'j',
-                                     STR_ARG(request->path), STR_ARG(request->query.text)));
-    bytes = board_cache_get(request->app->board_bytes, key, version);
-    if (bytes == NULL) {
-        bytes = make_bytes(request, &form, key, &version, &err);
-        if (bytes == NULL) {
-            response_send_error(response, &err);
-            return;
-        }
-    }
-    (void)snprintf(etag, sizeof etag, "b%" PRId64 "%s", version, form.csv ? "c" : "j");
     response_add_header(response, "Vary", "Accept");
+    (void)snprintf(etag, sizeof etag, "\"b%" PRId64 "%c\"", version, formats[form.format].tag);
+    if (request_matches_etag(request, etag)) { /* what the client has needs no looking up */
+        etag[strlen(etag) - 1] = '\0';
+        (void)response_send_not_modified(response, etag + 1);
+        return;
+    }
+    key = str_from_cstr(arena_printf(request->arena, "%c%.*s?%.*s", formats[form.format].tag,
+                                     STR_ARG(request->path), STR_ARG(request->query.text)));
+    if (find_page(request, &form, key, &version, &page, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    if (page.next[0] != '\0')
+        api_link_next(response, "cursor", page.next);
+    (void)snprintf(etag, sizeof etag, "b%" PRId64 "%c", version, formats[form.format].tag);
     if (response_send_not_modified(response, etag))
-        shared_bytes_release(bytes);
+        shared_bytes_release(page.bytes);
     else
-        response_send_shared(response, bytes,
-                             form.csv ? "text/csv; charset=utf-8" : "application/json");
+        response_send_shared(response, page.bytes, formats[form.format].type);
 }
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err)
 {
-    static const char *const tiers[] = {"reported", "witnessed", "reproduced", NULL};
+    static const char *const bests[] = {"entry", "author", NULL};
     struct query *query = &request->query;
-    struct api_page page = {.list = BOARD_LIST, .kinds = "i"};
-    const char *tier = "";
+    const char *best = bests[0];
 
     read_form_by(request, form, err);
-    (void)query_read_date(query, "as_of", &form->has_as_of, &form->as_of_days, err);
-    (void)query_read_date(query, "from", &form->has_from, &form->from_days, err);
-    (void)query_read_date(query, "to", &form->has_to, &form->to_days, err);
-    (void)query_read_word(query, "tier", tiers, &tier, err);
-    form->tier = str_from_cstr(tier);
-    api_page_read(request, &page, err);
-    form->limit = page.limit;
-    form->cursor = page.has_key ? page.key[0].number : 0;
-    (void)query_read_phrase(query, "framework", FACET_BYTES_MAX, &form->framework, err);
-    (void)query_read_phrase(query, "hardware", FACET_BYTES_MAX, &form->hardware, err);
-    api_read_format(request, &form->csv, err);
+    (void)query_read_date(query, "as_of", &form->rule.has_as_of, &form->rule.as_of_days, err);
+    (void)query_read_word(query, "best", bests, &best, err);
+    form->rule.best = best == bests[1] ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY;
+    read_filter(query, &form->filter, err);
+    read_format(request, form, err);
+    read_cursor(request, form, err);
     return query_finish(query, err);
 }
 
@@ -98,123 +110,185 @@ static void read_form_by(struct request *request, struct board_form *form, struc
                                         "latency", "inference-cost", NULL};
     const char *by = NULL;
 
-    form->by = form->task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
+    form->rule.by = form->task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
     (void)query_read_word(&request->query, "by", words, &by, err);
-    if (by == NULL || !board_by_parse(str_from_cstr(by), &form->by) ||
-        board_by_fits(form->by, form->task))
+    if (by == NULL || !board_by_parse(str_from_cstr(by), &form->rule.by) ||
+        board_by_fits(form->rule.by, form->task))
         return;
     (void)request_fault(request, "no-such-board", "by", NULL, err, "%s has no board by %s",
                         form->task->id, by);
 }
 
-/* What is kept under a version is that version's. */
-static struct shared_bytes *make_bytes(struct request *request, const struct board_form *form,
-                                       struct str key, int64_t *version, struct error *err)
+static void read_filter(struct query *query, struct board_filter *filter, struct error *err)
 {
-    struct shared_bytes *bytes = NULL;
+    static const char *const tiers[] = {"reported", "witnessed", "reproduced", NULL};
+    const char *tier = "";
+
+    (void)query_read_word(query, "tier", tiers, &tier, err);
+    filter->tier = str_from_cstr(tier);
+    (void)query_read_phrase(query, "hardware", FACET_BYTES_MAX, &filter->hardware, err);
+    (void)query_read_phrase(query, "framework", FACET_BYTES_MAX, &filter->framework, err);
+    (void)query_read_phrase(query, "cloud", FACET_BYTES_MAX, &filter->cloud, err);
+    (void)query_read_i64(query, "devices", 1, DEVICES_MAX, &filter->devices, err);
+    filter->has_devices = filter->devices > 0;
+    (void)query_read_date(query, "from", &filter->has_from, &filter->from_days, err);
+    (void)query_read_date(query, "to", &filter->has_to, &filter->to_days, err);
+}
+
+static void read_format(struct request *request, struct board_form *form, struct error *err)
+{
+    static const char *const words[] = {"json", "csv", "tsv", NULL};
+    const char *word = NULL;
+
+    (void)query_read_word(&request->query, "format", words, &word, err);
+    for (size_t i = 0; word != NULL && words[i] != NULL; i++)
+        if (word == words[i])
+            form->format = (enum format)i;
+    if (word == NULL && request_prefers(request, "text/csv"))
+        form->format = FORMAT_CSV;
+    else if (word == NULL && request_prefers(request, "text/tab-separated-values"))
+        form->format = FORMAT_TSV;
+}
+
+/* A cursor is one of this very board: of another one it would be a place that means nothing. */
+static void read_cursor(struct request *request, struct board_form *form, struct error *err)
+{
+    const struct cursor_value *key = form->page.key;
+
+    form->page.kinds = "iiti";
+    form->page.list = arena_printf(request->arena, "board:%s:%s:%" PRId64 ":%d", form->task->id,
+                                   board_by_name(form->rule.by),
+                                   form->rule.has_as_of ? form->rule.as_of_days : INT64_MIN,
+                                   form->rule.best == BOARD_BEST_AUTHOR);
+    if (form->page.list == NULL) {
+        (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for a cursor");
+        return;
+    }
+    api_page_read(request, &form->page, err);
+    if (form->page.has_key)
+        form->after = (struct board_key){.value = key[0].number,
+                                         .date_days = key[1].number,
+                                         .name = key[2].text.data,
+                                         .entry = key[3].number};
+}
+
+/* Of several requests that lack the same bytes one makes them. */
+static enum status find_page(struct request *request, const struct board_form *form, struct str key,
+                             int64_t *version, struct board_page_bytes *page, struct error *err)
+{
+    struct board_cache *cache = request->app->board_bytes;
+    enum status status;
+
+    if (board_cache_get(cache, key, *version, page))
+        return ST_OK;
+    board_cache_begin_making(cache, key);
+    status = boards_get_version(request->app->boards, form->task, version, err);
+    if (status == ST_OK && !board_cache_get(cache, key, *version, page)) {
+        status = make_page(request, form, version, page, err);
+        if (status == ST_OK)
+            board_cache_put(cache, key, *version, page);
+    }
+    board_cache_end_making(cache, key);
+    return status;
+}
+
+static enum status make_page(struct request *request, const struct board_form *form,
+                             int64_t *version, struct board_page_bytes *page, struct error *err)
+{
     const struct kept *kept;
     struct arena arena;
     struct buf out;
+    enum status status = boards_begin(request->app->boards, form->task, &kept, version, err);
 
-    if (boards_begin(request->app->boards, form->task, &kept, version, err) != ST_OK)
-        return NULL;
-    arena_init(&arena, BOARD_ARENA_BYTES);
+    if (status != ST_OK)
+        return status;
+    arena_init(&arena, ARENA_BYTES);
     buf_init(&out, RESPONSE_BODY_BYTES_MAX);
-    if (write_board(form, kept, &arena, &out, err) == ST_OK && buf_check(&out, err) == ST_OK) {
-        bytes = shared_bytes_create(buf_str(&out));
-        if (bytes == NULL)
-            (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
-        else
-            board_cache_put(request->app->board_bytes, key, *version, bytes);
-    }
+    status = write_page(form, kept, &arena, &out, page, err);
     boards_end(request->app->boards, form->task);
+    if (status == ST_OK) {
+        page->bytes = shared_bytes_create(buf_str(&out));
+        if (page->bytes == NULL)
+            status = error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
+    }
     buf_fini(&out);
     arena_fini(&arena);
-    return bytes;
+    return status;
 }
 
-static enum status write_board(const struct board_form *form, const struct kept *kept,
-                               struct arena *arena, struct buf *out, struct error *err)
+static enum status write_page(const struct board_form *form, const struct kept *kept,
+                              struct arena *arena, struct buf *out, struct board_page_bytes *page,
+                              struct error *err)
 {
-    const char *cursor = NULL;
     char as_of[CLOCK_TEXT_BYTES];
     struct board board;
-    int64_t next = 0;
-    const struct board_rule rule = {
-        .by = form->by, .has_as_of = form->has_as_of, .as_of_days = form->as_of_days};
-    enum status status = kept_rank(kept, &rule, arena, &board, err);
+    bool more = false;
+    enum status status = cut_page(form, kept, arena, &board, &more, err);
 
+    page->next[0] = '\0';
+    if (status == ST_OK && more)
+        status = make_cursor(form, &board, arena, page, err);
     if (status != ST_OK)
         return status;
-    filter_board(form, &board);
-    status = cut_page(form, &board, &next, err);
+    clock_format_days(form->rule.as_of_days, as_of);
+    switch (form->format) {
+    case FORMAT_JSON:
+        board_write_json(out, &board, form->rule.has_as_of ? as_of : NULL,
+                         page->next[0] == '\0' ? NULL : page->next);
+        break;
+    case FORMAT_CSV: board_write_csv(out, &board); break;
+    case FORMAT_TSV: board_write_tsv(out, &board); break;
+    }
+    return buf_check(out, err);
+}
+
+/* The page's items. Without filter, day and author's best it is a piece of the kept order. What is not ranked is told
+ * with the first page. */
+static enum status cut_page(const struct board_form *form, const struct kept *kept,
+                            struct arena *arena, struct board *board, bool *more, struct error *err)
+{
+    const struct board_rule *rule = &form->rule;
+    const size_t limit = (size_t)form->page.limit;
+    size_t from = 0, total;
+    enum status status;
+
+    if (board_filter_is_empty(&form->filter) && !rule->has_as_of &&
+        rule->best == BOARD_BEST_ENTRY) {
+        if (form->page.has_key)
+            from = kept_skip(kept, rule->by, &form->after);
+        status = kept_page(kept, rule->by, from, limit, arena, board, &total, err);
+    } else {
+        status = kept_rank(kept, rule, arena, board, err);
+        if (status != ST_OK)
+            return status;
+        board_filter_apply(&form->filter, board);
+        total = board->item_count;
+        if (form->page.has_key)
+            from = board_skip(board, &form->after);
+        board->items += from;
+        board->item_count = total - from < limit ? total - from : limit;
+    }
     if (status != ST_OK)
         return status;
-    clock_format_days(form->as_of_days, as_of);
-    if (next > 0)
-        cursor = cursor_make(arena, BOARD_LIST, "i", &(struct cursor_value){.number = next});
-    if (form->csv)
-        board_write_csv(out, &board);
-    else
-        board_write_json(out, &board, form->has_as_of ? as_of : NULL, cursor);
+    *more = from + board->item_count < total;
+    if (form->page.has_key)
+        board->not_ranked_count = 0;
     return ST_OK;
 }
 
-/* Keeps what is wanted, with the places of the whole board. */
-static void filter_board(const struct board_form *form, struct board *board)
+static enum status make_cursor(const struct board_form *form, const struct board *board,
+                               struct arena *arena, struct board_page_bytes *page,
+                               struct error *err)
 {
-    size_t kept = 0;
+    const struct board_key last = board_key_of(&board->items[board->item_count - 1], form->rule.by);
+    const struct cursor_value values[] = {{.number = last.value},
+                                          {.number = last.date_days},
+                                          {.text = str_from_cstr(last.name)},
+                                          {.number = last.entry}};
+    const char *text = cursor_make(arena, form->page.list, form->page.kinds, values);
 
-    for (size_t i = 0; i < board->item_count; i++)
-        if (is_wanted(form, board->items[i].row))
-            board->items[kept++] = board->items[i];
-    board->item_count = kept;
-    kept = 0;
-    for (size_t i = 0; i < board->not_ranked_count; i++)
-        if (is_wanted(form, board->not_ranked[i].row))
-            board->not_ranked[kept++] = board->not_ranked[i];
-    board->not_ranked_count = kept;
-}
-
-static bool is_wanted(const struct board_form *form, const struct board_entry *row)
-{
-    return (form->tier.len == 0 || str_eq_cstr(form->tier, row->tier)) &&
-           holds_text(row->framework, form->framework) &&
-           holds_text(row->hardware, form->hardware) &&
-           (!form->has_from || row->date_days >= form->from_days) &&
-           (!form->has_to || row->date_days <= form->to_days);
-}
-
-static bool holds_text(const char *text, struct str part)
-{
-    const size_t length = text == NULL ? 0 : strlen(text);
-
-    for (size_t i = 0; part.len > 0 && i + part.len <= length; i++)
-        if (strncasecmp(text + i, part.data, part.len) == 0)
-            return true;
-    return part.len == 0;
-}
-
-/* The cursor is the last entry that was shown: what came or went before it shifts nothing. */
-static enum status cut_page(const struct board_form *form, struct board *board, int64_t *next,
-                            struct error *err)
-{
-    const size_t limit = (size_t)form->limit;
-    size_t from = 0;
-
-    while (form->cursor > 0 && from < board->item_count &&
-           board->items[from].row->entry != form->cursor)
-        from++;
-    if (form->cursor > 0 && from == board->item_count)
-        return error_set_code(err, ST_INVALID, "bad_parameter", "cursor", "begin at the first page",
-                              "the cursor's entry is not on this board");
-    if (form->cursor > 0)
-        from++;
-    board->items += from;
-    board->item_count -= from;
-    if (board->item_count > limit) {
-        board->item_count = limit;
-        *next = board->items[limit - 1].row->entry;
-    }
+    if (text == NULL || strlen(text) >= sizeof page->next)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a cursor");
+    memcpy(page->next, text, strlen(text) + 1);
     return ST_OK;
 }

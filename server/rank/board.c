@@ -116,21 +116,44 @@ enum status board_rank(const struct task *task, const struct board_rule *rule,
     return status;
 }
 
-size_t board_place_of(const struct board *board, int64_t value)
+struct board_key board_key_of(const struct board_item *item, enum board_by by)
 {
+    struct board_key key = {
+        .date_days = item->row->date_days, .name = item->row->name, .entry = item->row->entry};
+
+    (void)board_value(item->row, by, &key.value);
+    return key;
+}
+
+struct board_entry board_key_entry(const struct board_key *key, enum board_by by)
+{
+    struct board_entry entry = {
+        .entry = key->entry, .name = key->name, .date_days = key->date_days};
+
+    switch (by) {
+    case BOARD_TIME: entry.tta_ns = key->value; break;
+    case BOARD_COST:
+    case BOARD_INFERENCE_COST: entry.cost_pico = key->value; break;
+    case BOARD_LATENCY: entry.latency_ns = key->value; break;
+    case BOARD_ENERGY: entry.energy_uj = key->value; break;
+    }
+    return entry;
+}
+
+size_t board_skip(const struct board *board, const struct board_key *key)
+{
+    const struct board_entry last = board_key_entry(key, board->by);
     size_t low = 0, high = board->item_count;
 
-    while (low < high) { /* the first item that is not better */
+    while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        int64_t other = 0;
 
-        (void)board_value(board->items[middle].row, board->by, &other);
-        if (other < value)
+        if (board_compare(board->items[middle].row, &last, board->by) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low + 1;
+    return low;
 }
 
 int board_compare(const struct board_entry *a, const struct board_entry *b, enum board_by by)

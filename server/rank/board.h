@@ -112,7 +112,16 @@ enum status board_rank(const struct task *task, const struct board_rule *rule,
                        const struct board_entry *entries, size_t count, struct arena *arena,
                        struct board *board, struct error *err);
 
-/* The place that a further entry of this value would take: one more than the entries that are better. */
-size_t board_place_of(const struct board *board, int64_t value);
+/* Where a page of a board ended: the key of its last item. What comes or goes before it shifts nothing. */
+struct board_key {
+    int64_t value, date_days;
+    const char *name;
+    int64_t entry;
+};
+struct board_key board_key_of(const struct board_item *item, enum board_by by);
+/* An entry that stands there, to compare with others. */
+struct board_entry board_key_entry(const struct board_key *key, enum board_by by);
+/* Index of the first item behind the key. */
+size_t board_skip(const struct board *board, const struct board_key *key);
 
 #endif

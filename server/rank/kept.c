@@ -160,6 +160,15 @@ enum status kept_page(const struct kept *kept, enum board_by by, size_t first, s
                      : fill_missing(kept, &(struct board_rule){.by = by}, arena, board, err);
 }
 
+size_t kept_skip(const struct kept *kept, enum board_by by, const struct board_key *key)
+{
+    const struct board_entry last = board_key_entry(key, by);
+    const struct list *ranked = &kept->ranked[by];
+    const size_t at = lower_bound(ranked, &last);
+
+    return at < ranked->count && compare(ranked->rows[at], &last, (int)by) == 0 ? at + 1 : at;
+}
+
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value)
 {
     return board_by_fits(by, kept->task) ? count_better(&kept->ranked[by], by, value) + 1 : 0;

@@ -31,6 +31,9 @@ enum status kept_rank(const struct kept *kept, const struct board_rule *rule, st
 enum status kept_page(const struct kept *kept, enum board_by by, size_t first, size_t count,
                       struct arena *arena, struct board *board, size_t *total, struct error *err);
 
+/* Index of the first item behind the key. */
+size_t kept_skip(const struct kept *kept, enum board_by by, const struct board_key *key);
+
 /* The place that a further entry of this value would take; 0: the task has no such board. */
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value);
 

@@ -292,7 +292,6 @@ static void an_empty_board_is_a_board(void **state)
 
     (void)state;
     assert_int_equal(board.item_count, 0);
-    assert_int_equal(board_place_of(&board, 1), 1);
     buf_init(&out, 1 << 16);
     board_write_json(&out, &board, NULL, NULL);
     assert_string_equal(out.data,
@@ -319,18 +318,26 @@ static void too_many_entries_and_no_memory_are_errors(void **state)
     arena_fini(&arena);
 }
 
-static void a_further_value_would_take_the_place_behind_the_better_ones(void **state)
+static void a_page_ends_at_a_key_that_need_not_be_there(void **state)
 {
     const struct board_entry entries[] = {timed(1, "a", 10, 1), timed(2, "b", 20, 1),
                                           timed(3, "c", 20, 2), timed(4, "d", 30, 1)};
-    static const int64_t values[] = {5, 10, 11, 20, 25, 30, 31};
-    static const size_t places[] = {1, 1, 2, 2, 4, 4, 5};
+    static const struct {
+        struct board_key key;
+        size_t index;
+    } rows[] = {{{5, 0, "x", 9}, 0},  {{10, 1, "a", 1}, 1}, {{20, 1, "b", 2}, 2},
+                {{20, 1, "c", 9}, 2}, {{30, 1, "d", 4}, 4}, {{31, 0, "", 0}, 4}};
     struct arena arena;
     const struct board board = build(train, BOARD_TIME, entries, ARRAY_LEN(entries), &arena);
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(values); i++)
-        assert_int_equal(board_place_of(&board, values[i]), places[i]);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(board_skip(&board, &rows[i].key), rows[i].index);
+    for (size_t i = 0; i < board.item_count; i++) {
+        const struct board_key key = board_key_of(&board.items[i], BOARD_TIME);
+
+        assert_int_equal(board_skip(&board, &key), i + 1);
+    }
     arena_fini(&arena);
 }
 
@@ -498,7 +505,7 @@ int main(void)
         cmocka_unit_test(boards_fit_the_phase_of_their_task),
         cmocka_unit_test(an_empty_board_is_a_board),
         cmocka_unit_test(too_many_entries_and_no_memory_are_errors),
-        cmocka_unit_test(a_further_value_would_take_the_place_behind_the_better_ones),
+        cmocka_unit_test(a_page_ends_at_a_key_that_need_not_be_there),
         cmocka_unit_test(intervals_that_overlap_are_not_separable),
         cmocka_unit_test(intervals_are_apart_on_either_side),
         cmocka_unit_test(json_has_the_members_of_the_protocol),

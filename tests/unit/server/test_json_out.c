@@ -68,23 +68,25 @@ static void csv_quotes_what_needs_it_and_disarms_formulas(void **state)
 
 static void board_cache_gives_bytes_of_that_version_alone(void **state)
 {
-    struct shared_bytes *bytes = shared_bytes_create(STR("board"));
+    struct board_page_bytes page = {.bytes = shared_bytes_create(STR("board")), .next = "behind"};
     struct board_cache *cache = NULL;
-    struct shared_bytes *found;
+    struct board_page_bytes found;
 
     (void)state;
     assert_int_equal(board_cache_create(&cache, NULL), ST_OK);
-    assert_null(board_cache_get(cache, STR("key"), 1));
-    board_cache_put(cache, STR("key"), 1, bytes);
-    shared_bytes_release(bytes);
-    found = board_cache_get(cache, STR("key"), 1);
-    assert_non_null(found);
-    assert_true(str_eq((struct str){found->data, found->len}, STR("board")));
-    assert_null(board_cache_get(cache, STR("key"), 2));
-    assert_null(board_cache_get(cache, STR("other"), 1));
+    assert_false(board_cache_get(cache, STR("key"), 1, &found));
+    board_cache_begin_making(cache, STR("key"));
+    board_cache_put(cache, STR("key"), 1, &page);
+    board_cache_end_making(cache, STR("key"));
+    shared_bytes_release(page.bytes);
+    assert_true(board_cache_get(cache, STR("key"), 1, &found));
+    assert_true(str_eq((struct str){found.bytes->data, found.bytes->len}, STR("board")));
+    assert_string_equal(found.next, "behind");
+    assert_false(board_cache_get(cache, STR("key"), 2, &page));
+    assert_false(board_cache_get(cache, STR("other"), 1, &page));
     board_cache_destroy(cache);
-    assert_int_equal(found->references, 1); /* ours outlives the cache */
-    shared_bytes_release(found);
+    assert_int_equal(found.bytes->references, 1); /* ours outlives the cache */
+    shared_bytes_release(found.bytes);
 }
 
 int main(void)

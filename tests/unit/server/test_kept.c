@@ -152,8 +152,18 @@ static void compare_places(const struct kept *kept, const struct board_entry *en
     for (size_t i = 0; i < whole.not_ranked_count; i++)
         assert_false(
             kept_find(kept, BOARD_TIME, whole.not_ranked[i].row->entry, &(struct kept_place){0}));
-    for (int64_t value = -1; value <= 21; value++)
-        assert_int_equal(kept_place_of(kept, BOARD_TIME, value), board_place_of(&whole, value));
+    for (int64_t value = -1; value <= 21; value++) {
+        size_t better = 0;
+
+        while (better < whole.item_count && whole.items[better].row->tta_ns < value)
+            better++;
+        assert_int_equal(kept_place_of(kept, BOARD_TIME, value), better + 1);
+    }
+    for (size_t i = 0; i < whole.item_count; i++) {
+        const struct board_key key = board_key_of(&whole.items[i], BOARD_TIME);
+
+        assert_int_equal(kept_skip(kept, BOARD_TIME, &key), i + 1);
+    }
     arena_fini(&arena);
 }
 
