@@ -57,7 +57,8 @@ def main():
     os.makedirs(folder, exist_ok=True)
     tempfile.tempdir = folder
     server = daybreak.Server()
-    token = server.token("submitter", "bench")
+    token = server.command("token", "create", "--role", "submitter", "--name", "bench", "--submissions-per-day", "1000000000",
+                           "--bytes-max", "1000000000000").strip()
     server.start()
     try:
         rounds = []
