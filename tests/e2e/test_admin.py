@@ -98,9 +98,33 @@ def no_orphaned_token(tap):
                "only the token that somebody has is good", rows)
 
 
+def scopes_and_quotas(tap):
+    create = ("token", "create", "--name", "n", "--role")
+    with Server() as server:
+        server.command(*create, "operator", "--scopes", "jobs tasks")
+        server.command(*create, "submitter", "--submissions-per-day", "0", "--bytes-max", "5")
+        server.command(*create, "admin")
+        rows = [line.split("\t") for line in server.command("token", "list").splitlines()]
+        listed = [dict(zip(rows[0], row)) for row in rows[1:]]
+        tap.ok([row["scopes"] for row in listed] == ["jobs tasks", "submit webhooks", "submit review jobs tasks tokens webhooks"],
+               "list shows the scopes that a token has", listed)
+        tap.ok([(row["submissions_per_day"], row["bytes_max"]) for row in listed] == [("10000", "17179869184"), ("0", "5"), ("-", "-")],
+               "and its quotas", listed)
+        for words in (("submitter", "--scopes", "review"), ("submitter", "--scopes", ""), ("submitter", "--scopes", "submit, webhooks"),
+                      ("submitter", "--bytes-max", "-1"), ("agent",), ("king",)):
+            wrong = run(*create, *words, "--db", server.db)
+            tap.ok(wrong.returncode == 3 and wrong.stdout == "" and wrong.stderr.count("\n") == 1, f"{' '.join(words)!r} is wrong usage",
+                   f"{wrong.returncode} {wrong.stderr}")
+        tap.ok(run("token", "list", "--scopes", "submit", "--db", server.db).returncode == 3, "scopes belong to create")
+        tap.ok(len(server.command("token", "list").splitlines()) == 4, "and nothing was made of these")
+        for words in (("--trusted-proxy", "unix"), ("--trusted-proxy", "localhost"), ("--rate-address", "-1")):
+            wrong = run("serve", "--listen", "127.0.0.1:0", *words, "--db", server.db)
+            tap.ok(wrong.returncode == 3, f"serve {' '.join(words)} is wrong usage", f"{wrong.returncode} {wrong.stderr}")
+
+
 def main():
     tap = Tap()
-    for part in (one_server, no_orphaned_token):
+    for part in (one_server, no_orphaned_token, scopes_and_quotas):
         part(tap)
     tap.done()
 
