@@ -33,9 +33,16 @@ void handle_list_tasks(struct request *request, struct response *response)
 void handle_get_task(struct request *request, struct response *response)
 {
     const struct task *task = api_find_task(request, response);
+    struct error err = {0};
     struct json_out out;
 
-    if (task == NULL || response_send_not_modified(response, build_id()))
+    if (task == NULL)
+        return;
+    if (query_finish(&request->query, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    if (response_send_not_modified(response, build_id()))
         return;
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     write_task(&out, NULL, task);
