@@ -159,11 +159,13 @@ enum status request_check_attempts(struct request *request, struct error *err)
                           err->retry_after_s);
 }
 
-void request_note_failed_attempt(struct request *request)
+void request_note_failed_attempt(struct request *request, const struct error *err)
 {
     const struct exchange *exchange = exchange_of(request);
+    const bool is_guess =
+        strcmp(err->code, "token-unknown") == 0 || strcmp(err->code, "token-malformed") == 0;
 
-    if (!exchange->is_unlimited)
+    if (is_guess && !exchange->is_unlimited)
         rate_note_failure(exchange->listener->rate, &request->address, clock_mono_ns());
 }
 
@@ -386,8 +388,10 @@ static enum status admit_caller(struct exchange *exchange)
     if (route->scopes == 0 && (!route->optional_auth || value.len == 0))
         return ST_OK;
     status = auth_parse_header(value, &token, err);
-    if (status != ST_OK)
+    if (status != ST_OK) {
+        request_note_failed_attempt(request, err);
         return status;
+    }
     status = request_check_attempts(request, err);
     if (status != ST_OK)
         return status;
@@ -397,7 +401,7 @@ static enum status admit_caller(struct exchange *exchange)
     status =
         store_authenticate(reader, &exchange->arena, token, clock_real_ms(), &request->caller, err);
     if (status == ST_UNAUTHENTICATED)
-        request_note_failed_attempt(request);
+        request_note_failed_attempt(request, err);
     if (status == ST_OK)
         status = limit_token(exchange);
     if (status != ST_OK)

@@ -76,9 +76,10 @@ struct request {
 struct str request_header(const struct request *request, const char *name);
 
 /* Where a token is tried that no header held, as at /login: ST_LIMIT "rate-limited" (429) while the address has to wait
- * after failed attempts; and one more of these. */
+ * after failed attempts; and one more of these, when err says that nobody has such a token. Whoever sends one that has
+ * expired or was revoked guesses nothing: a forgotten program slows nobody down. */
 enum status request_check_attempts(struct request *request, struct error *err);
-void request_note_failed_attempt(struct request *request);
+void request_note_failed_attempt(struct request *request, const struct error *err);
 
 /* {..} number `index` as a positive decimal id. ST_NOT_FOUND otherwise: no such thing can exist. */
 enum status request_arg_id(const struct request *request, size_t index, int64_t *id,

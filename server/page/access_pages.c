@@ -229,7 +229,7 @@ static enum status sign_in(struct request *request, struct create_session *creat
     if (store_authenticate(reader, request->arena, token, clock_real_ms(), &principal, err) !=
         ST_OK) {
         if (err->status == ST_UNAUTHENTICATED)
-            request_note_failed_attempt(request);
+            request_note_failed_attempt(request, err);
         return err->status;
     }
     if (principal.role == ROLE_AGENT || principal.role == ROLE_AGENT_REGISTRATION)

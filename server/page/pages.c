@@ -207,7 +207,8 @@ static void send_page(struct request *request, struct response *response, draw_f
     if (work.err.status != ST_OK) {
         response_send_error(response, &work.err);
     } else {
-        response_add_header(response, "Cache-Control", "no-cache");
+        response_add_header(response, "Cache-Control",
+                            request->csrf == NULL ? "no-cache" : "private, no-store");
         response_add_header(response, "Vary", "Cookie");
         out = response_begin_html(response, 200);
         buf_append(out, buf_str(&page));

@@ -232,6 +232,10 @@ def check_limits(tap):
         page = Browser(server, here)
         tap.ok(page.sign_in(admin) == 429 and "try again in" in page.page, "and so does who signs in")
         tap.ok(server.request("GET", "/v1/tokens/1", token=server.token("operator"), headers=there)[0] == 200, "another address does not")
+        gone = server.token("operator", "gone")
+        server.command("token", "revoke", gone.split("_")[2])
+        statuses = [server.request("GET", "/v1/tokens/1", token=gone, headers=there)[0] for _ in range(9)]
+        tap.ok(statuses == [401] * 9, "a token that was revoked is no guess", statuses)
         page = Browser(server, from_address("198.51.100.3"))
         statuses = [page.sign_in("nonsense") for _ in range(7)]
         tap.ok(statuses[:5] == [401] * 5 and statuses[-1] == 429, "signing in is slowed down alike", statuses)
