@@ -20,7 +20,7 @@ route_handler_fn handle_list_tasks, handle_get_task;                  /* tasks.c
 route_handler_fn handle_validate_submission, handle_post_submission;  /* submit.c */
 route_handler_fn handle_list_submissions, handle_get_submission,      /* submissions.c */
     handle_get_submission_file;                                       /* submissions.c */
-route_handler_fn handle_get_leaderboard;                              /* leaderboards.c */
+route_handler_fn handle_get_leaderboard, handle_get_records;          /* leaderboards.c */
 route_handler_fn handle_get_entry;                                    /* entries.c */
 route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
 route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */

@@ -145,6 +145,21 @@ void boards_end_all(struct boards *boards)
         (void)pthread_rwlock_unlock(&boards->tasks[i].lock);
 }
 
+void boards_read_by(struct request *request, const struct task *task, enum board_by *by,
+                    struct error *err)
+{
+    static const char *const words[] = {"time",    "cost",           "energy",
+                                        "latency", "inference-cost", NULL};
+    const char *word = NULL;
+
+    *by = task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
+    (void)query_read_word(&request->query, "by", words, &word, err);
+    if (word == NULL || !board_by_parse(str_from_cstr(word), by) || board_by_fits(*by, task))
+        return;
+    (void)request_fault(request, "no-such-board", "by", NULL, err, "%s has no board by %s",
+                        task->id, word);
+}
+
 /* The store knows its own commits; what another program wrote beside the server (an import) it finds with its next
  * one, within a second. */
 static bool is_current(struct boards *boards)

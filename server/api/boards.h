@@ -11,6 +11,7 @@
 
 #include "common/status.h"
 #include "common/task.h"
+#include "server/http/request.h"
 #include "server/rank/kept.h"
 #include "server/store/store.h"
 
@@ -38,5 +39,9 @@ void boards_end(struct boards *boards, const struct task *task);
 /* All tasks at once, in the order of the table; kept: room for as many. */
 enum status boards_begin_all(struct boards *boards, const struct kept **kept, struct error *err);
 void boards_end_all(struct boards *boards);
+
+/* by= of a request, or the first board that the task has; query_finish() tells whether all was well. */
+void boards_read_by(struct request *request, const struct task *task, enum board_by *by,
+                    struct error *err);
 
 #endif

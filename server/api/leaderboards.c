@@ -32,7 +32,6 @@ struct board_form { /* what was asked for */
 };
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err);
-static void read_form_by(struct request *request, struct board_form *form, struct error *err);
 static void read_filter(struct query *query, struct board_filter *filter, struct error *err);
 static void read_format(struct request *request, struct board_form *form, struct error *err);
 static void read_cursor(struct request *request, struct board_form *form, struct error *err);
@@ -94,7 +93,7 @@ static enum status read_form(struct request *request, struct board_form *form, s
     struct query *query = &request->query;
     const char *best = bests[0];
 
-    read_form_by(request, form, err);
+    boards_read_by(request, form->task, &form->rule.by, err);
     (void)query_read_date(query, "as_of", &form->rule.has_as_of, &form->rule.as_of_days, err);
     (void)query_read_word(query, "best", bests, &best, err);
     form->rule.best = best == bests[1] ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY;
@@ -102,21 +101,6 @@ static enum status read_form(struct request *request, struct board_form *form, s
     read_format(request, form, err);
     read_cursor(request, form, err);
     return query_finish(query, err);
-}
-
-static void read_form_by(struct request *request, struct board_form *form, struct error *err)
-{
-    static const char *const words[] = {"time",    "cost",           "energy",
-                                        "latency", "inference-cost", NULL};
-    const char *by = NULL;
-
-    form->rule.by = form->task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
-    (void)query_read_word(&request->query, "by", words, &by, err);
-    if (by == NULL || !board_by_parse(str_from_cstr(by), &form->rule.by) ||
-        board_by_fits(form->rule.by, form->task))
-        return;
-    (void)request_fault(request, "no-such-board", "by", NULL, err, "%s has no board by %s",
-                        form->task->id, by);
 }
 
 static void read_filter(struct query *query, struct board_filter *filter, struct error *err)

@@ -32,6 +32,9 @@ static const struct route routes[] = {
      .optional_auth = true},
 
     {.method = HTTP_GET, .pattern = "/v1/leaderboards/{task}", .handle = handle_get_leaderboard},
+    {.method = HTTP_GET,
+     .pattern = "/v1/leaderboards/{task}/records",
+     .handle = handle_get_records},
     {.method = HTTP_GET, .pattern = "/v1/entries/{entry}", .handle = handle_get_entry},
     {.method = HTTP_GET, .pattern = "/v1/prices", .handle = handle_list_prices},
     {.method = HTTP_GET, .pattern = "/v1/prices/{price}", .handle = handle_get_price},

@@ -117,6 +117,12 @@ size_t kept_count(const struct kept *kept)
     return kept->all.count;
 }
 
+const struct board_entry *kept_entry(const struct kept *kept, size_t index)
+{
+    assert(index < kept->all.count);
+    return kept->all.rows[index];
+}
+
 enum status kept_rank(const struct kept *kept, const struct board_rule *rule, struct arena *arena,
                       struct board *board, struct error *err)
 {

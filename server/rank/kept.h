@@ -22,6 +22,7 @@ enum status kept_put(struct kept *kept, const struct board_entry *entries, size_
                      struct error *err);
 
 size_t kept_count(const struct kept *kept); /* of all entries, with a place or without */
+const struct board_entry *kept_entry(const struct kept *kept, size_t index); /* by id */
 
 /* The whole board by a rule, as board_rank() gives it. Without as_of and best of an author nothing is sorted. */
 enum status kept_rank(const struct kept *kept, const struct board_rule *rule, struct arena *arena,
