@@ -55,7 +55,7 @@ STEPS = (
     Step("createSubmission", "submitter", {"submission": "submission", "entry": "entry", "name": "name"}),
     Step("listSubmissions"), Step("getSubmission", submission="submission"),
     Step("getSubmissionFile", submission="submission", name="file"),
-    Step("getLeaderboard"), Step("getEntry", entry="entry"),
+    Step("getLeaderboard"), Step("getRecords"), Step("getEntry", entry="entry"),
     Step("listPrices"), Step("getPrice"),
     Step("createJobs", "operator", {"job": "jobs.0", "run": "runs.0"}),
     Step("getJob", job="job"), Step("getQueue"),
