@@ -29,10 +29,7 @@ COMPARE_EVERY = 6
 SCORE = {"score": "median"}
 
 with open(os.path.join(ROOT, "schema/openapi.yaml"), encoding="utf-8") as described:
-    OPENAPI = yaml.safe_load(described)
-CALLS, BOARDS_BY = OPENAPI["paths"], OPENAPI["components"]["schemas"]["BoardBy"]["enum"]
-PARAMETERS = {one.get("name") for one in CALLS["/v1/leaderboards/{task}"]["get"]["parameters"]}
-BEST = ("entry", "author") if "best" in PARAMETERS else ("entry",)
+    CALLS = yaml.safe_load(described)["paths"]
 TASKS = {"cifar10-train": {"phase": "train", "folder": "CIFAR10/train"},
          "cifar10-inference": {"phase": "inference", "folder": "CIFAR10/inference"}}
 AUTHORS = ("Team A", "Team a", "Équipe", "B, Inc.", "中文")
@@ -412,6 +409,15 @@ class World:
         self.expect(200, status, answer, "a setting")
         self.review[task] = review
 
+    def restart(self):
+        """Boards are kept in memory: they must be the same when they are made afresh."""
+        self.log.append("restart")
+        if self.rng.random() < 0.5:
+            self.server.kill()
+        elif self.server.stop() != 0:
+            raise Difference(f"the server did not stop cleanly: {self.server.log_tail()}")
+        self.server.start()
+
     def someone(self, is_one=lambda entry: True):
         known = [entry for entry in self.entries.values() if entry.submission and is_one(entry)]
         return self.rng.choice(known) if known else None
@@ -438,9 +444,9 @@ class World:
         days = [None, self.today] + [self.rng.choice(dates or [self.today]) + self.rng.choice((-1, 0)) for _ in range(2)]
         for task, facts in TASKS.items():
             for by in reference.BOARDS[facts["phase"]]:
-                if by in BOARDS_BY:
-                    for as_of in days:
-                        self.compare_board(task, by, as_of, self.rng.choice(BEST))
+                for as_of in days:
+                    self.compare_board(task, by, as_of, self.rng.choice(("entry", "author")))
+                self.compare_records(task, by)
 
     def compare_board(self, task, by, as_of, best):
         query = {"by": by, "limit": 1000}
@@ -478,6 +484,29 @@ class World:
         if first is None:
             self.compare_below(path, board, want, state if as_of is None else {})
         self.compared += 1
+
+    def compare_records(self, task, by):
+        """The first of the board from day to day, by when each entry stood."""
+        mine = [entry for entry in self.entries.values() if entry.task == task]
+        question = {"seed": 0, "task": {"phase": TASKS[task]["phase"], **SCORE}, "rule": {"by": by, "best": "entry"},
+                    "entries": [entry.row() for entry in mine]}
+        want = []
+        for day in sorted({day for entry in mine for days in entry.standings for day in days if day is not None}):
+            question["rule"]["as_of"] = day
+            items = reference.rank(question, {entry.entry: "accepted" for entry in mine if entry.stood(day)})["items"]
+            first = items[0]["entry"] if items else None
+            if first != (want[-1][0] if want else None):
+                want.append((first, self.date_of(day)))
+        path = f"/v1/leaderboards/{task}/records?by={by}"
+        status, answer, _ = self.call("GET", path)
+        self.expect(200, status, answer, "the records")
+        got = [(record["entry"], record["from"]) for record in answer["records"]]
+        if got != [(first, day) for first, day in want if first is not None]:
+            raise Difference(f"{path}\n got {got}\nwant {want}")
+        ends = [record.get("to") for record in answer["records"]]
+        followers = [want[i + 1][1] if i + 1 < len(want) else None for i in range(len(want)) if want[i][0] is not None]
+        if ends != followers:
+            raise Difference(f"{path}\n they end {ends}\nexpected {followers}")
 
     def whole_board(self, path):
         """All pages of a board; what is below it comes with the first."""
@@ -524,6 +553,7 @@ class World:
 # Step, how often, and the call that it needs: it is taken where openapi.yaml describes that.
 REVIEWS, REVISIONS, WITHDRAW = (f"/v1/submissions/{{submission}}/{what}" for what in ("reviews", "revisions", "withdraw"))
 STEPS_OF = (("submit", 4, "/v1/submissions"), ("dry_run", 1, "/v1/submissions/validate"), ("submit_again", 1, "/v1/submissions"),
+            ("restart", 1, "/healthz"),
             ("supersede", 3, WITHDRAW), ("revise", 2, REVISIONS), ("review_waiting", 4, REVIEWS), ("review", 4, REVIEWS),
             ("review_unasked", 1, REVIEWS), ("withdraw", 2, WITHDRAW), ("set_review", 1, REVIEWS))
 
