@@ -8,8 +8,10 @@
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
 #include "server/page/render.h"
+#include "server/rank/filter.h"
 
 #define ADDRESS_BYTES_MAX 4096
+#define BOARD_DEVICES_MAX 1000000
 
 /* One row on its way to the page: where it stands on the board, and its key in the wanted order. */
 struct sort_row {
@@ -52,8 +54,8 @@ static const struct {
     {BOARD_INFERENCE_COST, "Cost", "by cost of an item"},
 };
 
-static size_t pick_rows(struct arena *arena, const struct board *board,
-                        const struct board_query *query, struct sort_row *rows);
+static size_t pick_rows(const struct board *board, const struct board_query *query,
+                        struct sort_row *rows);
 static void fill_heads(struct arena *arena, const struct task *task,
                        const struct board_query *query, struct board_view *view);
 static void fill_rows(struct arena *arena, const struct board *board,
@@ -103,10 +105,10 @@ static void read_date(struct query *query, const char *name, struct str *text, b
 enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
                              struct error *err)
 {
-    static const char *const directions[] = {"asc", "desc"};
+    static const char *const directions[] = {"asc", "desc"}, *const bests[] = {"entry", "author"};
     const char *names[SORT_COUNT];
-    size_t sort = SORT_PLACE, direction = 0, tier = ARRAY_LEN(tiers);
-    struct str by;
+    size_t sort = SORT_PLACE, direction = 0, tier = ARRAY_LEN(tiers), best = 0;
+    struct str by, devices;
 
     for (size_t i = 0; i < SORT_COUNT; i++)
         names[i] = sorts[i].name;
@@ -120,6 +122,13 @@ enum status board_query_read(struct query *query, const struct task *task, struc
     read_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err);
     read_date(query, "from", &out->from, &out->has_from, &out->from_days, err);
     read_date(query, "to", &out->to, &out->has_to, &out->to_days, err);
+    read_date(query, "as_of", &out->as_of, &out->has_as_of, &out->as_of_days, err);
+    read_choice(query, "best", bests, ARRAY_LEN(bests), &best, err);
+    out->best_author = best == 1;
+    if (query_read_text(query, "devices", &devices) && devices.len > 0)
+        (void)query_read_i64(query, "devices", 1, BOARD_DEVICES_MAX, &out->devices, err);
+    (void)query_read_text(query, "cloud", &out->cloud);
+    out->cloud = str_trim(out->cloud);
     (void)query_read_i64(query, "page", 1, BOARD_ENTRIES_MAX, &out->page, err);
     (void)query_read_i64(query, "hl", 1, INT64_MAX, &out->highlight, err);
     out->sort = (enum board_sort)sort;
@@ -147,11 +156,18 @@ static void add_parameter(struct buf *out, const char *name, struct str value)
 
 static void add_filter(struct buf *out, const struct board_query *query)
 {
+    char devices[24];
+
+    (void)snprintf(devices, sizeof devices, "%" PRId64, query->devices);
     add_parameter(out, "tier", query->tier);
     add_parameter(out, "hardware", query->hardware);
     add_parameter(out, "framework", query->framework);
+    add_parameter(out, "devices", query->devices > 0 ? str_from_cstr(devices) : STR(""));
+    add_parameter(out, "cloud", query->cloud);
     add_parameter(out, "from", query->from);
     add_parameter(out, "to", query->to);
+    add_parameter(out, "as_of", query->as_of);
+    add_parameter(out, "best", query->best_author ? STR("author") : STR(""));
 }
 
 static struct str keep(struct arena *arena, struct buf *address)
@@ -204,7 +220,8 @@ static struct str api_address(struct arena *arena, const struct task *task,
 static bool is_filtered(const struct board_query *query)
 {
     return query->tier.len > 0 || query->hardware.len > 0 || query->framework.len > 0 ||
-           query->from.len > 0 || query->to.len > 0;
+           query->from.len > 0 || query->to.len > 0 || query->as_of.len > 0 ||
+           query->cloud.len > 0 || query->devices > 0 || query->best_author;
 }
 
 /* ---- the page ---- */
@@ -241,7 +258,7 @@ void page_render_board(struct buf *out, const struct page_frame *frame, const st
     struct arena *arena = frame->arena;
     const struct task *task = board->task;
     struct sort_row *rows = ARENA_NEW_ARRAY(arena, board->item_count, struct sort_row);
-    const size_t picked = rows == NULL ? 0 : pick_rows(arena, board, query, rows);
+    const size_t picked = rows == NULL ? 0 : pick_rows(board, query, rows);
     const size_t page_count = picked == 0 ? 1 : (picked + BOARD_PAGE_ROWS - 1) / BOARD_PAGE_ROWS;
     size_t page = query->page == 0 ? 1 : (size_t)query->page, first;
     struct page_title title = {.section = SECTION_TASKS, .script = "board.js"};
@@ -282,21 +299,20 @@ void page_render_board(struct buf *out, const struct page_frame *frame, const st
 
 /* ---- rows: filter and order ---- */
 
-static bool has_part(const char *text, struct arena *arena, struct str part)
+static struct board_filter filter_of(const struct board_query *query)
 {
-    const char *wanted = arena_copy(arena, part);
-
-    return part.len == 0 || (text != NULL && wanted != NULL && strcasestr(text, wanted) != NULL);
-}
-
-static bool passes(struct arena *arena, const struct board_entry *row,
-                   const struct board_query *query)
-{
-    return (query->tier.len == 0 || str_eq_cstr(query->tier, row->tier)) &&
-           (!query->has_from || row->date_days >= query->from_days) &&
-           (!query->has_to || row->date_days <= query->to_days) &&
-           has_part(row->hardware, arena, query->hardware) &&
-           has_part(row->framework, arena, query->framework);
+    return (struct board_filter){
+        .tier = query->tier,
+        .hardware = query->hardware,
+        .framework = query->framework,
+        .cloud = query->cloud,
+        .has_devices = query->devices > 0,
+        .devices = query->devices,
+        .has_from = query->has_from,
+        .from_days = query->from_days,
+        .has_to = query->has_to,
+        .to_days = query->to_days,
+    };
 }
 
 static double tier_rank(const char *tier)
@@ -367,13 +383,14 @@ static int compare_rows(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-static size_t pick_rows(struct arena *arena, const struct board *board,
-                        const struct board_query *query, struct sort_row *rows)
+static size_t pick_rows(const struct board *board, const struct board_query *query,
+                        struct sort_row *rows)
 {
+    const struct board_filter filter = filter_of(query);
     size_t count = 0;
 
     for (size_t i = 0; i < board->item_count; i++) {
-        if (!passes(arena, board->items[i].row, query))
+        if (!board_filter_passes(&filter, board->items[i].row))
             continue;
         rows[count] = (struct sort_row){.item = &board->items[i], .index = i};
         set_key(&rows[count], query);
@@ -526,12 +543,13 @@ static void fill_missing(struct arena *arena, const struct board *board,
 {
     struct board_missing_view *missing =
         ARENA_NEW_ARRAY(arena, board->not_ranked_count, struct board_missing_view);
+    const struct board_filter filter = filter_of(query);
     size_t count = 0;
 
     for (size_t i = 0; missing != NULL && i < board->not_ranked_count; i++) {
         const struct board_entry *entry = board->not_ranked[i].row;
 
-        if (!passes(arena, entry, query))
+        if (!board_filter_passes(&filter, entry))
             continue;
         missing[count++] = (struct board_missing_view){
             .href = format_text(arena, "/entries/%" PRId64, entry->entry),
@@ -573,6 +591,34 @@ static void keep_field(struct hidden_field_view *fields, size_t *count, const ch
     fields[(*count)++] = (struct hidden_field_view){.name = str_from_cstr(name), .value = value};
 }
 
+/* "tier witnessed, from 2018-01-01". */
+static struct str filter_words(struct arena *arena, const struct board_query *query)
+{
+    struct buf words;
+
+    buf_init(&words, ADDRESS_BYTES_MAX);
+    buf_append(&words, query->tier);
+    if (query->hardware.len > 0)
+        buf_appendf(&words, "%shardware with “%.*s”", words.len > 0 ? ", " : "",
+                    STR_ARG(query->hardware));
+    if (query->framework.len > 0)
+        buf_appendf(&words, "%sframework with “%.*s”", words.len > 0 ? ", " : "",
+                    STR_ARG(query->framework));
+    if (query->from.len > 0)
+        buf_appendf(&words, "%sfrom %.*s", words.len > 0 ? ", " : "", STR_ARG(query->from));
+    if (query->to.len > 0)
+        buf_appendf(&words, "%sto %.*s", words.len > 0 ? ", " : "", STR_ARG(query->to));
+    if (query->devices > 0)
+        buf_appendf(&words, "%s%" PRId64 " devices", words.len > 0 ? ", " : "", query->devices);
+    if (query->cloud.len > 0)
+        buf_appendf(&words, "%scloud %.*s", words.len > 0 ? ", " : "", STR_ARG(query->cloud));
+    if (query->as_of.len > 0)
+        buf_appendf(&words, "%sas of %.*s", words.len > 0 ? ", " : "", STR_ARG(query->as_of));
+    if (query->best_author)
+        buf_appendf(&words, "%sbest of each author", words.len > 0 ? ", " : "");
+    return keep(arena, &words);
+}
+
 static void fill_filter(struct arena *arena, const struct task *task,
                         const struct board_query *query, struct board_view *view)
 {
@@ -580,13 +626,17 @@ static void fill_filter(struct arena *arena, const struct task *task,
     struct hidden_field_view *kept = ARENA_NEW_ARRAY(arena, 3, struct hidden_field_view);
     struct board_query clear = {
         .by = query->by, .sort = query->sort, .descending = query->descending};
-    struct buf words;
 
     view->filtered = is_filtered(query);
     view->hardware = query->hardware;
     view->framework = query->framework;
     view->from = query->from;
     view->to = query->to;
+    view->as_of = query->as_of;
+    view->best_author = query->best_author;
+    view->cloud = query->cloud;
+    if (query->devices > 0)
+        view->devices = format_text(arena, "%" PRId64, query->devices);
     view->clear_href = board_query_address(arena, task, &clear);
     if (options != NULL) {
         options[0] = (struct option_view){.label = STR("any"), .current = query->tier.len == 0};
@@ -606,19 +656,7 @@ static void fill_filter(struct arena *arena, const struct task *task,
         }
         view->kept = kept;
     }
-    buf_init(&words, ADDRESS_BYTES_MAX);
-    buf_append(&words, query->tier);
-    if (query->hardware.len > 0)
-        buf_appendf(&words, "%shardware with “%.*s”", words.len > 0 ? ", " : "",
-                    STR_ARG(query->hardware));
-    if (query->framework.len > 0)
-        buf_appendf(&words, "%sframework with “%.*s”", words.len > 0 ? ", " : "",
-                    STR_ARG(query->framework));
-    if (query->from.len > 0)
-        buf_appendf(&words, "%sfrom %.*s", words.len > 0 ? ", " : "", STR_ARG(query->from));
-    if (query->to.len > 0)
-        buf_appendf(&words, "%sto %.*s", words.len > 0 ? ", " : "", STR_ARG(query->to));
-    view->filter_summary = keep(arena, &words);
+    view->filter_summary = filter_words(arena, query);
 }
 
 static void fill_pages(struct arena *arena, const struct task *task,

@@ -37,14 +37,17 @@ struct board_query {
     enum board_sort sort;
     bool descending;
     struct str tier, hardware, framework; /* empty: any */
-    struct str from, to;                  /* as written; empty: any */
-    bool has_from, has_to;
-    int64_t from_days, to_days;
+    struct str cloud;                     /* "public": any provider; empty: any */
+    struct str from, to, as_of;           /* as written; empty: any, now */
+    bool has_from, has_to, has_as_of;
+    int64_t from_days, to_days, as_of_days;
+    int64_t devices;   /* 0: any */
+    bool best_author;  /* of each author the first alone */
     int64_t page;      /* from 1; 0: the first, or the one with `highlight` */
     int64_t highlight; /* entry id; 0: none */
 };
 
-/* Takes by hardware framework from to tier sort dir page hl. ST_INVALID with the parameter in err->field. */
+/* Takes by hardware devices cloud framework from to as_of best tier sort dir page hl. ST_INVALID with the parameter in err->field. */
 enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
                              struct error *err);
 

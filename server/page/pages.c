@@ -309,13 +309,19 @@ static enum status draw_board(struct page_work *work, struct buf *out)
     const struct task *task = find_task(work, work->request->args[0]);
     const struct kept *kept;
     struct board_query query;
+    struct board_rule rule;
     struct board board;
 
     if (task == NULL || board_query_read(&work->request->query, task, &query, &work->err) != ST_OK)
         return work->err.status;
+    rule = (struct board_rule){
+        .by = query.by,
+        .has_as_of = query.has_as_of,
+        .as_of_days = query.as_of_days,
+        .best = query.best_author ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY,
+    };
     kept = hold_board(work, task);
-    if (kept == NULL || kept_rank(kept, &(struct board_rule){.by = query.by}, &work->arena, &board,
-                                  &work->err) != ST_OK)
+    if (kept == NULL || kept_rank(kept, &rule, &work->arena, &board, &work->err) != ST_OK)
         return work->err.status;
     page_render_board(out, &work->frame, &board, &query);
     return ST_OK;
