@@ -204,6 +204,86 @@ SELECT task_setting.id, task_setting.policy, task_setting.review, task_setting.r
 FROM task_setting LEFT JOIN token ON token.id = task_setting.token_id
 WHERE task_setting.task = ?1 ORDER BY task_setting.id DESC LIMIT 1;
 
+-- name: insert_task_setting write
+INSERT INTO task_setting (task, policy, review, reason, token_id, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: insert_comment write
+INSERT INTO comment (submission_id, thread_id, token_id, at_ms, file, line, text)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: find_comment write
+SELECT comment.submission_id, comment.thread_id, comment.token_id, comment.resolved_ms, submission.token_id
+FROM comment JOIN submission ON submission.id = comment.submission_id WHERE comment.id = ?1;
+
+-- name: resolve_comment write
+UPDATE comment SET resolved_ms = ?2, resolved_by = ?3 WHERE id = ?1;
+
+-- name: list_comments read
+SELECT comment.id, comment.submission_id, comment.thread_id, comment.at_ms, token.name, token.role, comment.file,
+       comment.line, comment.text, comment.resolved_ms, resolver.name
+FROM comment JOIN token ON token.id = comment.token_id
+LEFT JOIN token AS resolver ON resolver.id = comment.resolved_by
+WHERE comment.submission_id = ?1 AND comment.id > ?2 ORDER BY comment.id LIMIT ?3;
+
+-- Corrections of an entry, in the order of enum correction (records.h).
+-- name: find_corrigible write
+SELECT name, author, model, hardware, framework, code_url, cost_per_hour_text, device_kind, device_model,
+       CAST(devices AS TEXT), CAST(nodes AS TEXT), cloud, tta_hours_text, tta_ns
+FROM entry WHERE id = ?1;
+
+-- name: set_corrigible write
+UPDATE entry
+SET name = ?2, author = ?3, model = ?4, hardware = ?5, framework = ?6, code_url = ?7, cost_per_hour_text = ?8,
+    device_kind = ?9, device_model = ?10, devices = ?11, nodes = ?12, cloud = ?13
+WHERE id = ?1;
+
+-- A price that a reviewer corrected is no catalog's any more.
+-- name: set_corrected_cost write
+UPDATE entry SET cost_pico = ?2, price_id = NULL, cost_reason = NULL WHERE id = ?1;
+
+-- name: insert_entry_edit write
+INSERT INTO entry_edit (entry_id, at_ms, token_id, field, old_value, new_value, reason)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- All that happened to a submission, oldest first.
+-- name: list_history read
+SELECT * FROM (
+    SELECT submission_event.at_ms AS at_ms, 'state' AS kind, token.name, token.role, submission_event.action,
+           submission_event.from_state, submission_event.to_state, submission_event.reason,
+           NULL AS field, NULL AS old_value, NULL AS new_value, NULL AS comment, submission_event.id AS sort
+    FROM submission_event LEFT JOIN token ON token.id = submission_event.token_id
+    WHERE submission_event.submission_id = ?1
+    UNION ALL
+    SELECT entry_edit.at_ms, 'correction', token.name, token.role, NULL, NULL, NULL, entry_edit.reason,
+           entry_edit.field, entry_edit.old_value, entry_edit.new_value, NULL, entry_edit.id
+    FROM entry JOIN entry_edit ON entry_edit.entry_id = entry.id
+    LEFT JOIN token ON token.id = entry_edit.token_id WHERE entry.submission_id = ?1
+    UNION ALL
+    SELECT comment.at_ms, 'comment', token.name, token.role, NULL, NULL, NULL, NULL, NULL, NULL, NULL, comment.id,
+           comment.id
+    FROM comment JOIN token ON token.id = comment.token_id WHERE comment.submission_id = ?1
+    UNION ALL
+    SELECT comment.resolved_ms, 'resolved', token.name, token.role, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           comment.id, comment.id
+    FROM comment JOIN token ON token.id = comment.resolved_by
+    WHERE comment.submission_id = ?1 AND comment.resolved_ms IS NOT NULL)
+ORDER BY at_ms, kind <> 'state', kind, sort;
+
+-- name: list_revisions read
+SELECT id, revision, state, received_ms FROM submission WHERE id = ?1 OR lineage_id = ?1 ORDER BY revision;
+
+-- Deadlines that passed: a state that has an end of its own (changes_requested) comes each time until it is left,
+-- others once, to be said.
+-- name: list_overdue write
+SELECT submission.id, submission.state FROM submission
+JOIN submission_state ON submission_state.name = submission.state
+WHERE submission.state IN ('received', 'checked', 'in_review', 'changes_requested', 'queued', 'running', 'scored')
+  AND submission.since_ms + submission_state.deadline_ms <= ?1 AND submission.overdue_ms IS NULL
+ORDER BY submission.id LIMIT 100;
+
+-- name: set_overdue write
+UPDATE submission SET overdue_ms = ?2 WHERE id = ?1;
+
 -- How many of a task's accepted entries, those of one lineage aside, are better than a value, and what the fifth has.
 -- name: get_fifth both
 WITH ranked (value) AS (

@@ -16,8 +16,14 @@
 
 extern const struct route_table api_routes; /* routes.c */
 
-route_handler_fn handle_list_tasks, handle_get_task;                  /* tasks.c */
-route_handler_fn handle_validate_submission, handle_post_submission;  /* submit.c */
+route_handler_fn handle_list_tasks, handle_get_task; /* tasks.c */
+/* What stands before the version in the ETag of a task: it changes with the program, too. NULL: no memory. */
+const char *task_etag_name(struct arena *arena, const struct task *task);
+route_handler_fn handle_validate_submission, handle_post_submission;                /* submit.c */
+route_handler_fn handle_post_review, handle_withdraw, handle_get_history;           /* reviews.c */
+route_handler_fn handle_list_comments, handle_post_comment, handle_resolve_comment, /* comments.c */
+    handle_reopen_comment;                                                          /* comments.c */
+route_handler_fn handle_patch_submission, handle_patch_task;          /* corrections.c */
 route_handler_fn handle_list_submissions, handle_get_submission,      /* submissions.c */
     handle_get_submission_file;                                       /* submissions.c */
 route_handler_fn handle_get_leaderboard, handle_get_records;          /* leaderboards.c */

@@ -144,6 +144,7 @@ static enum status read_jobs(struct request *request, struct create_jobs *jobs, 
     if (status != ST_OK)
         return status;
     jobs->seeds = (int)seeds;
+    jobs->request = request->body;
     jobs->author = str_from_cstr(request->caller.name);
     jobs->token_id = request->caller.token_id;
     jobs->job_ids = ARENA_NEW_ARRAY(request->arena, (size_t)seeds, int64_t);
@@ -210,6 +211,7 @@ static enum status render_jobs(struct command *command, struct error *err)
     buf_init(&body, 65536);
     out = (struct json_out){&body, false};
     json_out_begin(&out, NULL, '{');
+    json_out_i64(&out, "submission", jobs->submission_id);
     json_out_i64(&out, "entry", jobs->entry_id);
     json_out_text(&out, "name", jobs->entry_name);
     json_out_text(&out, "task", jobs->task->id);

@@ -2,6 +2,7 @@
 #include "server/api/submission_form.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -10,9 +11,12 @@
 #include "common/json.h"
 #include "server/api/accept.h"
 #include "server/app.h"
+#include "server/store/read.h"
 
 enum { TASK_BYTES_MAX = 128 };
 
+static enum status read_revised(struct request *request, struct submission_form *form,
+                                struct error *err);
 static enum status read_json(struct request *request, struct submission_form *form,
                              struct error *err);
 static void read_json_progress(struct json_reader *reader, struct submission_form *form);
@@ -40,6 +44,8 @@ enum status submission_form_read(struct request *request, bool named, struct sub
     form->progress = ARENA_NEW_ARRAY(request->arena, ENTRY_RUNS_MAX, struct intake_source);
     if (form->progress == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the files");
+    if (request->arg_count > 0 && read_revised(request, form, err) != ST_OK)
+        return err->status;
     if (request->media == MEDIA_MULTIPART)
         read_parts(request, form, err);
     else if (read_json(request, form, err) != ST_OK)
@@ -96,6 +102,29 @@ enum status submission_form_files(const struct submission_form *form, struct are
     return further == NULL ? error_set(err, ST_NO_MEMORY, NULL, "no memory for the files") : ST_OK;
 }
 
+/* What is revised gives task and name, where the form does not. */
+static enum status read_revised(struct request *request, struct submission_form *form,
+                                struct error *err)
+{
+    struct submission_record *revised = ARENA_NEW(request->arena, struct submission_record);
+    struct store_reader *reader = app_reader(request->app, err);
+    int64_t id;
+
+    if (reader == NULL)
+        return err->status;
+    if (revised == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a submission");
+    if (request_arg_id(request, 0, &id, err) != ST_OK ||
+        store_get_submission(reader, request->arena, id, revised, err) != ST_OK)
+        return err->status;
+    if (strcmp(revised->kind, "dawnbench") != 0)
+        return error_set_code(err, ST_CONFLICT, "not-revisable", NULL,
+                              "send it as a new one, or ask for further runs",
+                              "submission %" PRId64 " is no pair of files", id);
+    form->revised = revised;
+    return ST_OK;
+}
+
 static enum status read_json(struct request *request, struct submission_form *form,
                              struct error *err)
 {
@@ -105,7 +134,11 @@ static enum status read_json(struct request *request, struct submission_form *fo
 
     if (status != ST_OK)
         return status;
-    form->has_task = json_read_text(&reader, "task", true, TASK_BYTES_MAX, &form->task_id);
+    form->has_task =
+        json_read_text(&reader, "task", form->revised == NULL, TASK_BYTES_MAX, &form->task_id);
+    form->supersedes.has =
+        form->revised == NULL &&
+        json_read_i64(&reader, "supersedes", false, 1, INT64_MAX, &form->supersedes.value);
     form->has_name = json_read_text(&reader, "name", false, ENTRY_NAME_BYTES_MAX, &form->name);
     form->has_entry =
         json_read_text(&reader, "entry", false, 4 * (size_t)ENTRY_FILE_BYTES_MAX, &form->entry);
@@ -191,7 +224,7 @@ static void read_parts(struct request *request, struct submission_form *form, st
 
     for (size_t i = 0; i < parts->count; i++)
         take_part(request, form, &parts->parts[i], err);
-    if (!form->has_task)
+    if (!form->has_task && form->revised == NULL)
         (void)request_fault(request, "missing_member", "task", NULL, err,
                             "the part \"task\" is missing");
     (void)query_finish(&request->query, err);
@@ -221,6 +254,12 @@ static void take_part(struct request *request, struct submission_form *form,
     } else if (strcmp(name, "name") == 0) {
         form->has_name = true;
         form->name = str_trim(part->data);
+    } else if (strcmp(name, "supersedes") == 0) {
+        form->supersedes.has = str_parse_i64(str_trim(part->data), &form->supersedes.value) &&
+                               form->supersedes.value > 0 && form->revised == NULL;
+        if (!form->supersedes.has)
+            (void)request_fault(request, "bad_value", "supersedes", NULL, err,
+                                "supersedes is the id of an entry, and none of a revision");
     } else if (strcmp(name, "entry") == 0) {
         form->has_entry = true;
         form->entry = part->data;
@@ -229,9 +268,10 @@ static void take_part(struct request *request, struct submission_form *form,
             form->name = stem_of(part->file_name);
         }
     } else {
-        (void)request_fault(
-            request, "unknown_member", name, "send the parts task, entry, progress, name", err,
-            "there is no part \"%.*s\" here", (int)str_utf8_cut(part->name, 100), name);
+        (void)request_fault(request, "unknown_member", name,
+                            "send the parts task, entry, progress, name, supersedes", err,
+                            "there is no part \"%.*s\" here", (int)str_utf8_cut(part->name, 100),
+                            name);
     }
 }
 
@@ -250,6 +290,12 @@ static void check_members(struct request *request, bool named, struct submission
     const bool parts = request->media == MEDIA_MULTIPART;
     struct error fault = {0};
 
+    if (form->revised != NULL && !form->has_task)
+        form->task_id = str_from_cstr(form->revised->task);
+    if (form->revised != NULL && !form->has_name)
+        form->name = str_from_cstr(form->revised->name);
+    form->has_task = form->has_task || form->revised != NULL;
+    form->has_name = form->has_name || form->revised != NULL;
     form->task = form->has_task ? task_find(request->app->tasks, form->task_id) : NULL;
     if (form->has_task && form->task == NULL)
         (void)request_fault(request, "unknown_task", parts ? "task" : "/task",

@@ -19,6 +19,8 @@
 
 struct submission_form {
     const struct task *task;
+    const struct submission_record *revised; /* NULL: it is no revision */
+    struct opt_i64 supersedes;               /* entry whose place it is to take */
     bool has_task, has_name;
     struct str task_id, name; /* name: of the entry */
     bool has_entry;
@@ -27,7 +29,8 @@ struct submission_form {
     size_t progress_count;
 };
 
-/* task, entry, name, and progress once per run. named: without a name nothing can be kept. ST_INVALID: the request's
+/* task, entry, name, supersedes, and progress once per run; of a revision (an address with the submission that is
+ * revised) task and name are the former's where they are not given, and supersedes is none of its members. named: without a name nothing can be kept. ST_INVALID: the request's
  * faults name all that is wrong; ST_LIMIT: a file, or all progress files together, are too large (common/entry.h). */
 enum status submission_form_read(struct request *request, bool named, struct submission_form *form,
                                  struct error *err);

@@ -8,6 +8,9 @@ static void write_own_file(struct json_out *out, const struct submission_view *v
                            const char *ending, size_t bytes, const char *sha256);
 static void write_file(struct json_out *out, const char *name, size_t bytes, const char *sha256);
 
+static void write_revisions(struct json_out *out, const struct submission_view *view);
+static void write_steps(struct json_out *out, const struct submission_view *view);
+
 void submission_write(struct json_out *out, const struct submission_view *view)
 {
     json_out_begin(out, NULL, '{');
@@ -21,6 +24,17 @@ void submission_write(struct json_out *out, const struct submission_view *view)
     json_out_text(out, "reason", view->reason);
     json_out_time(out, "since", view->since_ms);
     json_out_text(out, "next", view->next);
+    json_out_text(out, "owner", view->owner);
+    if (view->deadline_ms.has)
+        json_out_time(out, "deadline", view->deadline_ms.value);
+    if (view->overdue_ms.has)
+        json_out_time(out, "overdue_since", view->overdue_ms.value);
+    json_out_text(out, "kind", view->kind);
+    json_out_i64(out, "revision", view->revision);
+    write_revisions(out, view);
+    write_steps(out, view);
+    json_out_optional(out, "supersedes", view->supersedes_id);
+    json_out_optional(out, "superseded_by", view->superseded_by_id);
     json_out_optional(out, "entry", view->entry_id);
     json_out_decimal(out, "tta_s", view->tta_ns, 9);
     if (view->latency_text != NULL)
@@ -44,6 +58,79 @@ void submission_write(struct json_out *out, const struct submission_view *view)
     submission_write_flags(out, view->flags, view->flag_count);
     if (view->result != NULL)
         submission_write_findings(out, "findings", view->result);
+    if (view->top5 != NULL)
+        submission_write_top5(out, view->top5);
+    json_out_end(out, '}');
+}
+
+static void write_revisions(struct json_out *out, const struct submission_view *view)
+{
+    if (view->revision_count < 2)
+        return;
+    json_out_begin(out, "revisions", '[');
+    for (size_t i = 0; i < view->revision_count; i++) {
+        json_out_begin(out, NULL, '{');
+        json_out_i64(out, "submission", view->revisions[i].id);
+        json_out_i64(out, "revision", view->revisions[i].revision);
+        json_out_text(out, "state", view->revisions[i].state);
+        json_out_time(out, "received", view->revisions[i].received_ms);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+static void write_steps(struct json_out *out, const struct submission_view *view)
+{
+    if (view->steps == NULL)
+        return;
+    json_out_begin(out, "steps", '[');
+    for (size_t i = 0; i < view->step_count; i++) {
+        const struct transition_record *step = &view->steps[i];
+
+        if (strcmp(step->scope, "server") == 0)
+            continue;
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "action", step->action);
+        json_out_text(out, "to", step->to_state);
+        json_out_text(out, "who", strcmp(step->scope, "own") == 0 ? "submitter" : "reviewer");
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+void submission_write_top5(struct json_out *out, const struct top5 *top5)
+{
+    static const struct {
+        const char *by, *unit;
+        int places;
+    } units[] = {
+        {"time", "s", 9},     {"cost", "USD", 12},           {"energy", "J", 6},
+        {"latency", "ms", 6}, {"inference-cost", "USD", 12},
+    };
+
+    json_out_begin(out, "top5", '{');
+    json_out_bool(out, "enters", top5->enters);
+    json_out_begin(out, "boards", '[');
+    for (size_t i = 0; i < top5->count; i++) {
+        const struct top5_board *board = &top5->boards[i];
+        size_t u = 0;
+
+        while (u + 1 < ARRAY_LEN(units) && strcmp(units[u].by, board->by) != 0)
+            u++;
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "by", board->by);
+        json_out_text(out, "unit", units[u].unit);
+        json_out_i64(out, "place", board->place);
+        json_out_decimal(out, "value", (struct opt_i64){true, board->value}, units[u].places);
+        json_out_decimal(out, "fifth", board->fifth, units[u].places);
+        if (board->fifth.has && !board->enters)
+            json_out_decimal(out, "behind",
+                             (struct opt_i64){true, board->value - board->fifth.value},
+                             units[u].places);
+        json_out_bool(out, "enters", board->enters);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
     json_out_end(out, '}');
 }
 
@@ -168,7 +255,8 @@ static void write_own_file(struct json_out *out, const struct submission_view *v
 {
     char name[256];
 
-    (void)snprintf(name, sizeof name, "%s%s", view->name, ending);
+    (void)snprintf(name, sizeof name, "%s%s",
+                   view->files_name == NULL ? view->name : view->files_name, ending);
     write_file(out, name, bytes, sha256);
 }
 

@@ -28,6 +28,16 @@ struct submission_view {
     const struct flag_record *flags;
     size_t flag_count;
     const struct intake_result *result; /* findings; NULL: none are told */
+    /* Review. */
+    const char *kind, *owner; /* owner: who has to act */
+    const char *files_name;   /* stem of the files' names; NULL: the name */
+    int64_t revision;
+    struct opt_i64 deadline_ms, overdue_ms, supersedes_id, superseded_by_id;
+    const struct revision_record *revisions;
+    size_t revision_count;
+    const struct transition_record *steps; /* those that people may ask for */
+    size_t step_count;
+    const struct top5 *top5; /* NULL: the rolling rule was not asked */
 };
 
 void submission_write(struct json_out *out, const struct submission_view *view);
@@ -37,6 +47,8 @@ enum status submission_add_flag(struct arena *arena, struct intake_result *resul
                                 const struct flag_record *flag, struct error *err);
 /* "flags" of an entry or a submission; left out where there are none. */
 void submission_write_flags(struct json_out *out, const struct flag_record *flags, size_t count);
+/* "top5": where the figures would come, and how far from the fifth place. */
+void submission_write_top5(struct json_out *out, const struct top5 *top5);
 /* "findings" of a verdict. */
 void submission_write_findings(struct json_out *out, const char *key,
                                const struct intake_result *result);

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/entry.h"
+#include "common/etag.h"
 #include "common/json.h"
 #include "server/api/api.h"
 #include "server/api/boards.h"
@@ -29,8 +30,13 @@ static void write_list(struct response *response, const struct api_page *page,
                        const struct submission_record *rows, size_t count);
 static void write_csv(struct response *response, const struct submission_record *rows,
                       size_t count);
+static enum status add_etag(struct response *response, struct store_reader *reader, int64_t id,
+                            struct error *err);
 static enum status read_one(struct request *request, struct store_reader *reader,
                             struct submission_view *view, struct error *err);
+static enum status add_review(struct request *request, struct store_reader *reader,
+                              const struct submission_record *submission,
+                              struct submission_view *view, struct error *err);
 static enum status add_entry(struct request *request, struct store_reader *reader, int64_t entry_id,
                              struct submission_view *view, struct error *err);
 static enum status list_flags(struct request *request, struct store_reader *reader,
@@ -82,6 +88,8 @@ void handle_get_submission(struct request *request, struct response *response)
     if (reader == NULL)
         return;
     status = read_one(request, reader, &view, &err);
+    if (status == ST_OK)
+        status = add_etag(response, reader, view.id, &err);
     api_end_read(reader);
     if (status != ST_OK) {
         response_send_error(response, &err);
@@ -89,6 +97,24 @@ void handle_get_submission(struct request *request, struct response *response)
     }
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     submission_write(&out, &view);
+}
+
+/* For If-Match. It is no answer to If-None-Match: the place, which others change, is shown with it. */
+static enum status add_etag(struct response *response, struct store_reader *reader, int64_t id,
+                            struct error *err)
+{
+    char etag[ETAG_BYTES], topic[40];
+    int64_t version;
+    enum status status;
+
+    (void)snprintf(topic, sizeof topic, "submission:%" PRId64, id);
+    status = store_get_version(reader, str_from_cstr(topic), &version, err);
+    if (status != ST_OK)
+        return status;
+    etag_format(etag, topic, version);
+    response_add_header(response, "ETag", "%s", etag);
+    response_add_header(response, "Cache-Control", "no-cache");
+    return ST_OK;
 }
 
 void handle_get_submission_file(struct request *request, struct response *response)
@@ -180,6 +206,13 @@ static void write_list(struct response *response, const struct api_page *page,
         json_out_text(&out, "state", rows[i].state);
         json_out_text(&out, "reason", rows[i].reason);
         json_out_time(&out, "since", rows[i].since_ms);
+        json_out_text(&out, "owner", rows[i].owner);
+        if (rows[i].deadline_ms.has)
+            json_out_time(&out, "deadline", rows[i].deadline_ms.value);
+        if (rows[i].overdue_ms.has)
+            json_out_time(&out, "overdue_since", rows[i].overdue_ms.value);
+        json_out_text(&out, "kind", rows[i].kind);
+        json_out_i64(&out, "revision", rows[i].revision);
         json_out_optional(&out, "entry", rows[i].entry_id);
         json_out_end(&out, '}');
     }
@@ -227,6 +260,12 @@ static enum status read_one(struct request *request, struct store_reader *reader
         .reason = submission.reason,
         .next = submission.next,
         .since_ms = submission.since_ms,
+        .kind = submission.kind,
+        .owner = submission.owner,
+        .files_name = submission.name,
+        .revision = submission.revision,
+        .deadline_ms = submission.deadline_ms,
+        .overdue_ms = submission.overdue_ms,
         .entry_id = submission.entry_id,
         .entry_bytes = submission.entry_bytes,
         .entry_sha256 = submission.entry_sha256,
@@ -236,9 +275,31 @@ static enum status read_one(struct request *request, struct store_reader *reader
         .further = submission.further,
         .further_count = submission.further_count,
     };
+    status = add_review(request, reader, &submission, view, err);
+    if (status != ST_OK)
+        return status;
     return submission.entry_id.has
                ? add_entry(request, reader, submission.entry_id.value, view, err)
                : ST_OK;
+}
+
+static enum status add_review(struct request *request, struct store_reader *reader,
+                              const struct submission_record *submission,
+                              struct submission_view *view, struct error *err)
+{
+    struct revision_record *revisions;
+    struct transition_record *steps;
+    enum status status = store_list_revisions(reader, request->arena, submission->lineage_id,
+                                              &revisions, &view->revision_count, err);
+
+    if (status == ST_OK)
+        status = store_list_transitions(reader, request->arena, submission->state, &steps,
+                                        &view->step_count, err);
+    if (status != ST_OK)
+        return status;
+    view->revisions = revisions;
+    view->steps = steps;
+    return ST_OK;
 }
 
 static enum status add_entry(struct request *request, struct store_reader *reader, int64_t entry_id,
@@ -258,6 +319,9 @@ static enum status add_entry(struct request *request, struct store_reader *reade
         return status;
     view->task_version = entry.task_version;
     view->run_count = entry.run_count;
+    view->name = entry.name; /* as it was renamed; files keep theirs */
+    view->supersedes_id = entry.supersedes_id;
+    view->superseded_by_id = entry.superseded_by_id;
     view->tta_ns = entry.tta_ns;
     view->latency_ns = entry.latency_ns;
     view->latency_text = entry.latency_ms_text;
@@ -290,7 +354,7 @@ static bool may_see_address(const struct request *request,
 {
     if (!request->has_caller)
         return false;
-    return request->caller.role == ROLE_REVIEWER || request->caller.role == ROLE_ADMIN ||
+    return (request->caller.scopes & SCOPE_REVIEW) != 0 ||
            (submission->token_id.has && submission->token_id.value == request->caller.token_id);
 }
 

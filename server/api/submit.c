@@ -27,8 +27,11 @@ static enum status find_flags(struct request *request, const struct new_entry *e
 static enum status find_place(struct request *request, const struct task *task,
                               const struct intake_record *record, struct opt_i64 *place,
                               struct error *err);
-static void send_verdict(struct response *response, const struct submission_form *form,
-                         const struct intake_result *result, struct opt_i64 place);
+static void send_verdict(struct request *request, struct response *response,
+                         const struct submission_form *form, const struct intake_result *result,
+                         struct opt_i64 place);
+static void write_outcome(struct request *request, struct json_out *out, const struct task *task,
+                          const struct intake_record *record);
 static void begin_submit(struct request *request, struct response *response);
 static enum status prepare(struct request *request, struct work *work, struct error *err);
 static void send_refusal(struct request *request, struct response *response,
@@ -56,7 +59,7 @@ void handle_validate_submission(struct request *request, struct response *respon
     if (status != ST_OK)
         response_send_error(response, &err);
     else
-        send_verdict(response, &form, &result, place);
+        send_verdict(request, response, &form, &result, place);
 }
 
 void handle_post_submission(struct request *request, struct response *response)
@@ -128,8 +131,9 @@ static enum status find_place(struct request *request, const struct task *task,
     return ST_OK;
 }
 
-static void send_verdict(struct response *response, const struct submission_form *form,
-                         const struct intake_result *result, struct opt_i64 place)
+static void send_verdict(struct request *request, struct response *response,
+                         const struct submission_form *form, const struct intake_result *result,
+                         struct opt_i64 place)
 {
     const struct intake_record *record = &result->record;
     struct json_out out = {response_begin(response, 200, "application/json"), false};
@@ -146,7 +150,41 @@ static void send_verdict(struct response *response, const struct submission_form
         json_out_number(&out, "cost_usd", record->cost_text);
     }
     json_out_optional(&out, "place", place);
+    if (result->acceptable && place.has)
+        write_outcome(request, &out, form->task, record);
     json_out_end(&out, '}');
+}
+
+/* What would become of it by the task's policy and review. Left out where that cannot be read just now: the verdict
+ * stands without. */
+static void write_outcome(struct request *request, struct json_out *out, const struct task *task,
+                          const struct intake_record *record)
+{
+    const bool train = task->phase == TASK_TRAIN;
+    const struct figures figures = {
+        .tta_ns = {train, record->tta_ns},
+        .cost_pico = {train && record->has_cost, record->cost_pico},
+        .latency_ns = {!train, record->latency_ns},
+        .inference_cost_pico = {!train && record->has_cost, record->cost_pico},
+    };
+    struct admission admission;
+    struct error err = {0};
+    struct store_reader *reader = app_reader(request->app, &err);
+
+    if (reader == NULL)
+        return;
+    if (store_preview_admission(reader, request->arena, task, &figures, &admission, &err) !=
+        ST_OK) {
+        if (err.status != ST_CONFLICT)
+            return;
+        admission = (struct admission){.state = "refused", .reason = err.detail};
+    }
+    json_out_begin(out, "outcome", '{');
+    json_out_text(out, "state", admission.state);
+    json_out_text(out, "reason", admission.reason);
+    json_out_end(out, '}');
+    if (admission.top5.count > 0)
+        submission_write_top5(out, &admission.top5);
 }
 
 static void begin_submit(struct request *request, struct response *response)
@@ -190,8 +228,11 @@ static enum status prepare(struct request *request, struct work *work, struct er
                                    request->arena, &work->entry, err);
     if (status == ST_OK)
         status = find_flags(request, &work->entry, &work->result, err);
-    work->submit = (struct submit){.entry = &work->entry,
-                                   .by = {request->caller.token_id, request->caller.scopes}};
+    work->submit = (struct submit){
+        .entry = &work->entry,
+        .by = {request->caller.token_id, request->caller.scopes},
+        .revises = {form->revised != NULL, form->revised == NULL ? 0 : form->revised->id},
+        .supersedes = form->supersedes};
     if (status == ST_OK)
         status = submission_form_files(form, request->arena, &work->submit.files, err);
     crypto_sha256_hex(form->entry, work->entry_sha256);
@@ -224,7 +265,7 @@ static enum status render_submission(struct command *command, struct error *err)
     const struct work *work = step->more;
     const struct submit *submit = &work->submit;
     const struct task *task = work->form.task;
-    const bool accepted = task->review == TASK_REVIEW_NONE;
+    const bool accepted = strcmp(submit->state, "accepted") == 0;
     const struct submission_view view = {
         .id = submit->submission_id,
         .task = task->id,
@@ -233,8 +274,14 @@ static enum status render_submission(struct command *command, struct error *err)
         .author = work->entry.author,
         .state = submit->state,
         .reason = submit->reason,
-        .next = accepted ? "it is ranked" : "a reviewer decides", /* as submission_state has it */
+        .next = submit->next,
         .since_ms = submit->since_ms,
+        .kind = "dawnbench",
+        .owner = submit->owner,
+        .revision = submit->revision,
+        .deadline_ms = submit->deadline_ms,
+        .supersedes_id = work->form.supersedes,
+        .top5 = submit->top5.count > 0 ? &submit->top5 : NULL,
         .entry_id = {true, submit->entry_id},
         .tta_ns = work->entry.tta_ns,
         .latency_ns = work->entry.latency_ns,

@@ -1,31 +1,54 @@
-/* server/api/tasks.c: GET /v1/tasks and /v1/tasks/{task}: the rules as data. They change with the program alone. */
-#include "common/task.h"
+/* server/api/tasks.c: GET /v1/tasks and /v1/tasks/{task}: the rules as data, which change with the program alone, and
+ * policy and review as they stand. */
+#include <inttypes.h>
 
 #include "common/build.h"
+#include "common/task.h"
 #include "server/api/api.h"
 #include "server/api/json_out.h"
 #include "server/app.h"
 #include "server/rank/board.h"
+#include "server/store/read.h"
 
-static void write_task(struct json_out *out, const char *key, const struct task *task);
+static enum status find_version(struct request *request, struct store_reader *reader,
+                                const struct task *task, int64_t *version, struct error *err);
+static void write_task(struct json_out *out, const char *key, const struct task *task,
+                       const struct task_setting *setting);
 
 void handle_list_tasks(struct request *request, struct response *response)
 {
     const struct task_table *tasks = request->app->tasks;
+    struct task_setting *settings =
+        ARENA_NEW_ARRAY(request->arena, tasks->count, struct task_setting);
+    struct store_reader *reader = api_begin_read(request, response);
+    int64_t version, sum = 0;
     struct error err = {0};
     struct json_out out;
 
-    if (query_finish(&request->query, &err) != ST_OK) {
+    if (reader == NULL)
+        return;
+    if (settings == NULL)
+        (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for the tasks");
+    for (size_t i = 0; i < tasks->count && err.status == ST_OK; i++) {
+        if (find_version(request, reader, &tasks->tasks[i], &version, &err) == ST_OK)
+            sum += version; /* each only grows: equal sums are equal versions */
+        if (err.status == ST_OK)
+            (void)store_get_task_setting(reader, request->arena, &tasks->tasks[i], &settings[i],
+                                         &err);
+    }
+    api_end_read(reader);
+    if (err.status != ST_OK) {
         response_send_error(response, &err);
         return;
     }
-    if (response_send_not_modified(response, build_id()))
+    if (response_send_not_modified(
+            response, arena_printf(request->arena, "tasks@%s.%" PRId64, build_id(), sum)))
         return;
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "items", '[');
     for (size_t i = 0; i < tasks->count; i++)
-        write_task(&out, NULL, &tasks->tasks[i]);
+        write_task(&out, NULL, &tasks->tasks[i], &settings[i]);
     json_out_end(&out, ']');
     json_out_end(&out, '}');
 }
@@ -33,22 +56,48 @@ void handle_list_tasks(struct request *request, struct response *response)
 void handle_get_task(struct request *request, struct response *response)
 {
     const struct task *task = api_find_task(request, response);
+    struct store_reader *reader = task == NULL ? NULL : api_begin_read(request, response);
+    const char *name = task == NULL ? NULL : task_etag_name(request->arena, task);
+    struct task_setting setting;
     struct error err = {0};
     struct json_out out;
+    int64_t version;
 
-    if (task == NULL)
+    if (reader == NULL)
         return;
-    if (query_finish(&request->query, &err) != ST_OK) {
+    if (name == NULL)
+        (void)error_set(&err, ST_NO_MEMORY, NULL, "no memory for the task");
+    else if (find_version(request, reader, task, &version, &err) == ST_OK)
+        (void)store_get_task_setting(reader, request->arena, task, &setting, &err);
+    api_end_read(reader);
+    if (err.status != ST_OK) {
         response_send_error(response, &err);
         return;
     }
-    if (response_send_not_modified(response, build_id()))
+    /* The same text as etag_format(): PATCH compares it. */
+    if (response_send_not_modified(response,
+                                   arena_printf(request->arena, "%s.%" PRId64, name, version)))
         return;
     out = (struct json_out){response_begin(response, 200, "application/json"), false};
-    write_task(&out, NULL, task);
+    write_task(&out, NULL, task, &setting);
 }
 
-static void write_task(struct json_out *out, const char *key, const struct task *task)
+const char *task_etag_name(struct arena *arena, const struct task *task)
+{
+    return arena_printf(arena, "task:%s@%s", task->id, build_id());
+}
+
+static enum status find_version(struct request *request, struct store_reader *reader,
+                                const struct task *task, int64_t *version, struct error *err)
+{
+    const char *topic = arena_printf(request->arena, "task:%s", task->id);
+
+    return topic == NULL ? error_set(err, ST_NO_MEMORY, NULL, "no memory for the task")
+                         : store_get_version(reader, str_from_cstr(topic), version, err);
+}
+
+static void write_task(struct json_out *out, const char *key, const struct task *task,
+                       const struct task_setting *setting)
 {
     json_out_begin(out, key, '{');
     json_out_text(out, "id", task->id);
@@ -80,8 +129,15 @@ static void write_task(struct json_out *out, const char *key, const struct task 
         if (board_by_fits(by, task))
             json_out_text(out, NULL, board_by_name(by));
     json_out_end(out, ']');
-    json_out_text(out, "policy", task_policy_name(task->policy));
-    json_out_text(out, "review", task_review_name(task->review));
+    json_out_text(out, "policy", task_policy_name(setting->policy));
+    json_out_text(out, "review", task_review_name(setting->review));
+    if (setting->at_ms.has) {
+        json_out_begin(out, "setting", '{');
+        json_out_time(out, "since", setting->at_ms.value);
+        json_out_text(out, "by", setting->by == NULL ? "the server" : setting->by);
+        json_out_text(out, "reason", setting->reason);
+        json_out_end(out, '}');
+    }
     json_out_i64(out, "reclaim_after_ms", task->reclaim_after_ms);
     json_out_text(out, "description", task->description);
     json_out_text(out, "clock_rule", task->clock_rule);

@@ -172,6 +172,7 @@ void response_send_problem(struct response *response, const struct problem *prob
         append_number(out, "expected_seq", problem->expected_seq, &comma);
     if (problem->has_submission)
         append_number(out, "submission", problem->submission, &comma);
+    append_member(out, "state", problem->state, &comma);
     if (problem->item_count > 0) {
         buf_append_cstr(out, ",\"errors\":[");
         for (size_t i = 0; i < problem->item_count; i++) {

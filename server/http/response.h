@@ -86,6 +86,7 @@ struct problem {
     size_t item_count;
     bool has_expected_seq, has_submission;
     int64_t expected_seq, submission;
+    const char *state;       /* that the submission is in; NULL: not told */
     long long retry_after_s; /* sent as Retry-After; 0: none, but with a 503 */
     const char *request_id;  /* filled in by response_send_problem() */
 };

@@ -14,8 +14,6 @@
 static enum status admit_late(struct arena *arena, const struct task_setting *setting,
                               const struct admission_subject *subject, struct admission *admission,
                               struct error *err);
-static enum status get_setting(struct db *db, struct arena *arena, const struct task *task,
-                               struct task_setting *setting, struct error *err);
 static enum status get_top5(struct db *db, const struct task *task, const struct figures *figures,
                             int64_t lineage_id, struct top5 *top5, struct error *err);
 static enum status get_top5_board(struct db *db, const struct task *task, int64_t lineage_id,
@@ -27,7 +25,7 @@ enum status db_admit(struct db *db, struct arena *arena, const struct admission_
                      struct admission *admission, struct error *err)
 {
     struct task_setting setting;
-    enum status status = get_setting(db, arena, subject->task, &setting, err);
+    enum status status = db_get_task_setting(db, arena, subject->task, &setting, err);
 
     *admission = (struct admission){.state = "accepted", .reason = "this task is not reviewed"};
     if (status != ST_OK)
@@ -54,18 +52,41 @@ enum status db_admit(struct db *db, struct arena *arena, const struct admission_
                                      : ST_OK;
 }
 
+enum status db_get_task_setting(struct db *db, struct arena *arena, const struct task *task,
+                                struct task_setting *setting, struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_GET_TASK_SETTING, arena);
+    enum status status;
+
+    *setting = (struct task_setting){.policy = task->policy, .review = task->review, .reason = ""};
+    query_bind_text(&run, task->id);
+    status = query_row(&run, err);
+    if (status == ST_OK) {
+        setting->id = query_i64(&run);
+        if (!task_policy_parse(str_from_cstr(query_text(&run)), &setting->policy) ||
+            !task_review_parse(str_from_cstr(query_text(&run)), &setting->review))
+            run.rc = SQLITE_CORRUPT; /* a CHECK refuses other words */
+        setting->reason = query_text(&run);
+        setting->at_ms = query_opt(&run);
+        setting->by = query_text(&run);
+    }
+    return status == ST_OK || status == ST_NOT_FOUND ? query_end(&run, err) : status;
+}
+
 enum status store_get_task_setting(struct store_reader *reader, struct arena *arena,
                                    const struct task *task, struct task_setting *setting,
                                    struct error *err)
 {
-    return get_setting(&reader->db, arena, task, setting, err);
+    return db_get_task_setting(&reader->db, arena, task, setting, err);
 }
 
-enum status store_get_top5(struct store_reader *reader, const struct task *task,
-                           const struct figures *figures, int64_t lineage_id, struct top5 *top5,
-                           struct error *err)
+enum status store_preview_admission(struct store_reader *reader, struct arena *arena,
+                                    const struct task *task, const struct figures *figures,
+                                    struct admission *admission, struct error *err)
 {
-    return get_top5(&reader->db, task, figures, lineage_id, top5, err);
+    const struct admission_subject subject = {.task = task, .figures = *figures};
+
+    return db_admit(&reader->db, arena, &subject, admission, err);
 }
 
 /* A closed task refuses what is new. What it took in before, and results for one that takes corrections alone, are
@@ -91,27 +112,6 @@ static enum status admit_late(struct arena *arena, const struct task_setting *se
                                      setting->reason[0] == '\0' ? "" : ": ", setting->reason);
     return admission->reason == NULL ? error_set(err, ST_NO_MEMORY, NULL, "no memory for a reason")
                                      : ST_OK;
-}
-
-static enum status get_setting(struct db *db, struct arena *arena, const struct task *task,
-                               struct task_setting *setting, struct error *err)
-{
-    struct query_run run = query_begin(db, STMT_GET_TASK_SETTING, arena);
-    enum status status;
-
-    *setting = (struct task_setting){.policy = task->policy, .review = task->review, .reason = ""};
-    query_bind_text(&run, task->id);
-    status = query_row(&run, err);
-    if (status == ST_OK) {
-        setting->id = query_i64(&run);
-        if (!task_policy_parse(str_from_cstr(query_text(&run)), &setting->policy) ||
-            !task_review_parse(str_from_cstr(query_text(&run)), &setting->review))
-            run.rc = SQLITE_CORRUPT; /* a CHECK refuses other words */
-        setting->reason = query_text(&run);
-        setting->at_ms = query_opt(&run);
-        setting->by = query_text(&run);
-    }
-    return status == ST_OK || status == ST_NOT_FOUND ? query_end(&run, err) : status;
 }
 
 /* The same order as server/rank: smaller is better, equal values share a place. Only counts are asked for here, in

@@ -73,8 +73,8 @@ enum status db_raise_entry(struct db *db, int64_t entry_id, struct error *err)
     return db_raise_version(db, topic, err);
 }
 
-enum status db_check_if_match(struct db *db, const char *topic, struct str if_match,
-                              struct error *err)
+enum status db_check_if_match(struct db *db, const char *topic, const char *name,
+                              struct str if_match, struct error *err)
 {
     struct query_run run = query_begin(db, STMT_GET_VERSION, NULL);
     char etag[ETAG_BYTES];
@@ -90,7 +90,7 @@ enum status db_check_if_match(struct db *db, const char *topic, struct str if_ma
     status = query_end(&run, err);
     if (status != ST_OK)
         return status;
-    etag_format(etag, topic, version);
+    etag_format(etag, name, version);
     if (!etag_list_holds(if_match, etag, false))
         return error_set_code(err, ST_CONFLICT, "precondition-failed", "If-Match",
                               "GET it again, and change what it says now",

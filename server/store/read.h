@@ -89,14 +89,27 @@ enum status store_list_submission_events(struct store_reader *reader, struct are
                                          int64_t id, struct submission_event_record **rows,
                                          size_t *count, struct error *err);
 
+/* Oldest first: all revisions of a lineage, all that happened, the comments with id > after. */
+enum status store_list_revisions(struct store_reader *reader, struct arena *arena,
+                                 int64_t lineage_id, struct revision_record **rows, size_t *count,
+                                 struct error *err);
+enum status store_list_history(struct store_reader *reader, struct arena *arena, int64_t id,
+                               struct history_record **rows, size_t *count, struct error *err);
+enum status store_list_comments(struct store_reader *reader, struct arena *arena, int64_t id,
+                                int64_t after, int limit, struct comment_record **rows,
+                                size_t *count, struct error *err);
+/* The steps that there are from a state. */
+enum status store_list_transitions(struct store_reader *reader, struct arena *arena,
+                                   const char *state, struct transition_record **rows,
+                                   size_t *count, struct error *err);
 /* A task's policy and review as they stand. */
 enum status store_get_task_setting(struct store_reader *reader, struct arena *arena,
                                    const struct task *task, struct task_setting *setting,
                                    struct error *err);
-/* Where the figures would come among the task's accepted entries, those of one lineage (0: none) aside. */
-enum status store_get_top5(struct store_reader *reader, const struct task *task,
-                           const struct figures *figures, int64_t lineage_id, struct top5 *top5,
-                           struct error *err);
+/* What would become of a result with these figures now. ST_CONFLICT "task-closed". */
+enum status store_preview_admission(struct store_reader *reader, struct arena *arena,
+                                    const struct task *task, const struct figures *figures,
+                                    struct admission *admission, struct error *err);
 
 /* Jobs that have not ended, oldest first: the queue, then what is at work. At most `limit` of those behind the key. */
 struct queue_key {

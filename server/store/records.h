@@ -110,6 +110,13 @@ struct top5 {
     bool enters; /* any of them */
 };
 
+/* What becomes of a result that passed its checks. */
+struct admission {
+    const char *state;  /* accepted, in_review, not_eligible */
+    const char *reason; /* of the event, for people; "" never */
+    struct top5 top5;   /* count 0: not asked */
+};
+
 /* A task's policy and review as they stand. */
 struct task_setting {
     int64_t id; /* 0: never changed; what its file says */
@@ -181,6 +188,57 @@ struct submission_event_record {
     const char *from_state, *to_state, *reason;
     const char *action; /* of submission_transition; "send", "import", "queue": the first */
 };
+
+/* What happened to a submission: a change of its state, a correction of its entry, a comment, a thread resolved. */
+struct history_record {
+    int64_t at_ms;
+    const char *kind;                           /* state | correction | comment | resolved */
+    const char *by, *role;                      /* the token's; NULL: the server */
+    const char *action, *from_state, *to_state; /* state */
+    const char *reason;                         /* state, correction */
+    const char *field, *old_value, *new_value;  /* correction; NULL values: it had, has none */
+    struct opt_i64 comment;
+};
+
+struct comment_record {
+    int64_t id, submission_id;
+    struct opt_i64 thread_id; /* the comment that began the thread; none: this one did */
+    int64_t at_ms;
+    const char *by, *role;
+    const char *file; /* NULL: the whole submission */
+    struct opt_i64 line;
+    const char *text;
+    struct opt_i64 resolved_ms; /* of the one that began the thread */
+    const char *resolved_by;
+};
+
+struct revision_record {
+    int64_t id, revision;
+    const char *state;
+    int64_t received_ms;
+};
+
+struct transition_record {
+    const char *action, *to_state, *scope;
+};
+
+/* What a reviewer may correct of an entry, in the order of the columns of find_corrigible. */
+enum correction {
+    CORRECT_NAME,
+    CORRECT_AUTHOR,
+    CORRECT_MODEL,
+    CORRECT_HARDWARE,
+    CORRECT_FRAMEWORK, /* up to here an entry always has it */
+    CORRECT_CODE_URL,
+    CORRECT_COST_PER_HOUR,
+    CORRECT_DEVICE_KIND,
+    CORRECT_DEVICE_MODEL,
+    CORRECT_DEVICES,
+    CORRECT_NODES,
+    CORRECT_CLOUD,
+    CORRECT_COUNT
+};
+const char *correction_name(enum correction correction); /* the member of the API: "code_url" */
 
 struct entry_record {
     int64_t id;

@@ -108,9 +108,9 @@ enum status db_note_agent(struct db *db, int64_t agent_id, struct error *err);
 enum status db_raise_version(struct db *db, const char *topic, struct error *err);
 enum status db_raise_entry(struct db *db, int64_t entry_id, struct error *err);
 /* If-Match of a request (request_read_if_match) against the topic's version: ST_CONFLICT "precondition-failed" (412)
- * unless it names etag_format() of it. */
-enum status db_check_if_match(struct db *db, const char *topic, struct str if_match,
-                              struct error *err);
+ * unless it names etag_format() of `name` (mostly the topic itself) and the version. */
+enum status db_check_if_match(struct db *db, const char *topic, const char *name,
+                              struct str if_match, struct error *err);
 
 enum status db_note_submission(struct db *db, int64_t submission_id, const char *kind, int64_t ref,
                                struct error *err);
@@ -159,6 +159,10 @@ enum status db_append_event(struct db *db, int64_t submission_id, struct opt_i64
 enum status db_take_place(struct db *db, struct arena *arena, int64_t entry_id, const char *name,
                           int64_t lineage_id, struct error *err);
 
+/* A task's policy and review as they stand (admission.c). */
+enum status db_get_task_setting(struct db *db, struct arena *arena, const struct task *task,
+                                struct task_setting *setting, struct error *err);
+
 /* What becomes of a submission that passed its checks, by its task's policy and review (admission.c). */
 struct admission_subject {
     const struct task *task;
@@ -167,11 +171,6 @@ struct admission_subject {
     bool
         is_correction; /* of one that stands, with the same figures: its descriptions alone differ */
     bool is_late;      /* it was taken in before: a closed task does not rank it, but takes it */
-};
-struct admission {
-    const char *state;  /* accepted, in_review, not_eligible */
-    const char *reason; /* of the event, for people; "" never */
-    struct top5 top5;   /* count 0: not asked */
 };
 /* ST_CONFLICT "task-closed". */
 enum status db_admit(struct db *db, struct arena *arena, const struct admission_subject *subject,

@@ -21,6 +21,8 @@ static enum status mark_unreachable(struct db *db, struct arena *arena, int64_t 
 static enum status reclaim(struct db *db, struct arena *arena, int64_t *count, struct error *err);
 static enum status reclaim_one(struct db *db, struct arena *arena,
                                const struct open_attempt *attempt, struct error *err);
+static enum status sweep_deadlines(struct db *db, struct arena *arena, int64_t *count,
+                                   struct error *err);
 static enum status set_attempt(struct db *db, int64_t id, const char *state, const char *reason,
                                bool ended, struct error *err);
 static enum status set_run(struct db *db, int64_t id, const char *state, struct error *err);
@@ -51,10 +53,12 @@ enum status verb_sweep(struct db *db, struct arena *arena, void *args, struct er
     int64_t alive_ms;
     enum status status;
 
-    sweep->unreachable_count = sweep->requeued_count = 0;
+    sweep->unreachable_count = sweep->requeued_count = sweep->overdue_count = 0;
     status = mark_unreachable(db, arena, &sweep->unreachable_count, err);
     if (status == ST_OK)
         status = reclaim(db, arena, &sweep->requeued_count, err);
+    if (status == ST_OK)
+        status = sweep_deadlines(db, arena, &sweep->overdue_count, err);
     if (status == ST_OK)
         status = read_alive(db, arena, &alive_ms, err);
     if (status == ST_OK && db->now_ms - alive_ms >= ALIVE_EVERY_MS)
@@ -144,6 +148,45 @@ static enum status reclaim_one(struct db *db, struct arena *arena,
     if (attempt->cancel)
         return db_end_run(db, arena, &end, &entry_ended, err);
     return db_requeue_job(db, arena, attempt->job_id, attempt->run_id, attempt->entry_id, err);
+}
+
+/* No state is silently stuck: what its submitter did not answer is withdrawn, what waits for others is marked and
+ * told. */
+static enum status sweep_deadlines(struct db *db, struct arena *arena, int64_t *count,
+                                   struct error *err)
+{
+    struct query_run run = query_begin(db, STMT_LIST_OVERDUE, arena);
+    struct move *moves = NULL;
+    size_t capacity = 0, found = 0;
+    enum status status;
+
+    query_bind_i64(&run, db->now_ms);
+    while (query_next(&run)) {
+        struct move move = {.submission_id = query_i64(&run)};
+
+        if (strcmp(query_text(&run), "changes_requested") == 0)
+            move.action = "expire";
+        move.reason = "its submitter did not answer in time";
+        moves = query_grow(&run, moves, found, &capacity, sizeof move);
+        if (moves != NULL)
+            moves[found++] = move;
+    }
+    status = query_end(&run, err);
+    for (size_t i = 0; moves != NULL && i < found && status == ST_OK; i++) {
+        (*count)++;
+        if (moves[i].action != NULL) {
+            status = db_move_submission(db, arena, &moves[i], err);
+            continue;
+        }
+        run = query_begin(db, STMT_SET_OVERDUE, NULL);
+        query_bind_i64(&run, moves[i].submission_id);
+        query_bind_i64(&run, db->now_ms);
+        status = query_done(&run, err);
+        if (status == ST_OK)
+            status = db_note_submission(db, moves[i].submission_id, "overdue",
+                                        moves[i].submission_id, err);
+    }
+    return status;
 }
 
 static enum status set_attempt(struct db *db, int64_t id, const char *state, const char *reason,

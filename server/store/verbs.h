@@ -122,6 +122,56 @@ struct review {
 };
 enum status verb_review(struct db *db, struct arena *arena, void *args, struct error *err);
 
+/* A comment on a submission, or on a line of one of its files; in answer to a thread's first comment. ST_INVALID
+ * "unknown_thread": that is none of this submission. */
+struct post_comment {
+    int64_t submission_id;
+    struct mover by;
+    const char *text;      /* 1..COMMENT_BYTES_MAX */
+    const char *file;      /* NULL: the whole */
+    struct opt_i64 line;   /* with file */
+    struct opt_i64 thread; /* without file */
+    int64_t id, at_ms;     /* out */
+};
+#define COMMENT_BYTES_MAX 4000
+enum status verb_post_comment(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* Closes or opens a thread: whoever began it, the submission's owner, a reviewer. ST_DENIED "not-owner". Twice is no
+ * fault. */
+struct resolve_comment {
+    int64_t submission_id, comment_id;
+    struct mover by;
+    bool resolved;
+};
+enum status verb_resolve_comment(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* Corrections by a reviewer, each kept with what was there before; the cost follows the price. ST_CONFLICT
+ * "name-taken", "precondition-failed". */
+struct correct_entry {
+    int64_t submission_id;
+    struct mover by;
+    struct str if_match;
+    const char *reason;
+    struct {
+        bool has;
+        const char *value; /* NULL: none any more */
+    } fields[CORRECT_COUNT];
+};
+enum status verb_correct_entry(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* A task's policy and review from now on; what is not named stays. */
+struct set_task {
+    const struct task *task;
+    struct mover by;
+    struct str if_match;
+    const char *etag_name; /* what stands before the version in its ETag */
+    bool has_policy, has_review;
+    enum task_policy policy;
+    enum task_review review;
+    const char *reason;
+};
+enum status verb_set_task(struct db *db, struct arena *arena, void *args, struct error *err);
+
 /* The same as accepted history, by the claimed date. One that is there (task and name) is left alone. */
 struct import_entry {
     const struct new_entry *entry;
@@ -265,10 +315,12 @@ struct start_server {
 enum status verb_start_server(struct db *db, struct arena *arena, void *args, struct error *err);
 
 /* Every second or so: leases that ran out become unreachable, after the task's reclaim_after their jobs are
- * queued again; notes that the server lives, writes the tokens' last use, drops old changes and answers. */
+ * queued again; submissions whose deadline passed
+ * are marked, those whose submitter did not answer are withdrawn; notes that the server lives, writes the tokens' last use, drops old changes and answers. */
 struct sweep {
     struct store *store;
     int64_t unreachable_count, requeued_count; /* out */
+    int64_t overdue_count; /* out: submissions whose deadline passed since the last time */
 };
 enum status verb_sweep(struct db *db, struct arena *arena, void *args, struct error *err);
 

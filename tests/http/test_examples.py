@@ -49,12 +49,21 @@ class Step:
 
 
 QUICK = {"task": "cifar10-train-quick", "seeds": 1}
+# One of the two ways to send it: what was revised cannot be revised again.
+REVISION = Spec().document["components"]["requestBodies"]["Revision"]["content"]["application/json"]["example"]
 STEPS = (
     Step("healthz"), Step("readyz"), Step("openapi"), Step("listTasks"), Step("getTask"),
     Step("validateSubmission"),
     Step("createSubmission", "submitter", {"submission": "submission", "entry": "entry", "name": "name"}),
     Step("listSubmissions"), Step("getSubmission", submission="submission"),
     Step("getSubmissionFile", submission="submission", name="file"),
+    Step("createComment", "reviewer", {"comment": "comment"}, submission="submission"), Step("listComments", submission="submission"),
+    Step("resolveThread", "submitter", submission="submission", comment="comment"),
+    Step("reopenThread", "reviewer", submission="submission", comment="comment"),
+    Step("correctSubmission", "reviewer", submission="submission"), Step("reviewSubmission", "reviewer", submission="submission"),
+    Step("createRevision", "submitter", {"revision": "submission"}, body=REVISION, submission="submission"),
+    Step("withdrawSubmission", "submitter", submission="revision"), Step("getHistory", submission="submission"),
+    Step("setTask", "operator"),
     Step("getLeaderboard"), Step("getRecords"), Step("getEntry", entry="entry"),
     Step("listPrices"), Step("getPrice"),
     Step("createJobs", "operator", {"job": "jobs.0", "run": "runs.0"}),

@@ -178,7 +178,7 @@ class Maker:
         return out
 
     def of_set(self, parts):
-        named = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_WORD": "abc_09", "CATEGORY_SPACE": " "}
+        named = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_WORD": "abc_09", "CATEGORY_SPACE": " ", "CATEGORY_NOT_SPACE": "abc_09"}
         if str(parts[0][0]) == "NEGATE":
             refused = re.compile("".join(self.set_text(parts)))
             return self.random.choice([c for c in "abcXYZ019-_.~" if not refused.match(c)] or ["a"])

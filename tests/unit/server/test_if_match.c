@@ -17,7 +17,7 @@ static enum status verb_raise(struct db *db, struct arena *arena, void *args, st
 static enum status verb_change(struct db *db, struct arena *arena, void *args, struct error *err)
 {
     const struct str *if_match = args;
-    const enum status status = db_check_if_match(db, TOPIC, *if_match, err);
+    const enum status status = db_check_if_match(db, TOPIC, TOPIC, *if_match, err);
 
     return status == ST_OK ? verb_raise(db, arena, NULL, err) : status;
 }

@@ -1,0 +1,95 @@
+/* server/api/review_read.c: see review_read.h. */
+#include "server/api/review_read.h"
+
+#include <string.h>
+
+#include "common/entry.h"
+#include "server/api/api.h"
+#include "server/app.h"
+#include "server/store/read.h"
+
+static const char *find_state(struct request *request, int64_t id);
+
+const char *review_read_text(struct json_reader *json, const char *key, bool required,
+                             size_t bytes_max, struct arena *arena)
+{
+    const char *copy = NULL;
+    struct str text;
+    struct buf clean;
+
+    if (!json_read_text(json, key, required, bytes_max, &text))
+        return NULL;
+    text = str_trim(text);
+    if (text.len == 0) {
+        (void)json_reader_fault(json, key, "bad_value", NULL, "%s is blank", key);
+        return NULL;
+    }
+    buf_init(&clean, bytes_max + 1);
+    entry_append_without_addresses(&clean, text);
+    if (!clean.failed)
+        copy = arena_copy(arena, buf_str(&clean));
+    buf_fini(&clean);
+    if (copy == NULL)
+        (void)json_reader_fault(json, key, "bad_value", NULL, "%s is too long", key);
+    return copy;
+}
+
+const char *review_read_reason(struct json_reader *json, struct arena *arena)
+{
+    return review_read_text(json, "reason", true, REASON_BYTES_MAX, arena);
+}
+
+bool review_find_file(struct arena *arena, const struct submission_record *submission,
+                      const struct submission_files *files, const char *name, struct str *bytes)
+{
+    const char *entry = arena_printf(arena, "%s.json", submission->name);
+    const char *progress = arena_printf(arena, "%s.tsv", submission->name);
+
+    if (entry != NULL && strcmp(name, entry) == 0)
+        *bytes = files->entry;
+    else if (files->has_progress && progress != NULL && strcmp(name, progress) == 0)
+        *bytes = files->progress;
+    else
+        return false;
+    return true;
+}
+
+void review_send_outcome(struct request *request, struct response *response)
+{
+    const struct command *command = &api_step(request)->command;
+    struct error ignored = {0};
+    int64_t id = 0;
+
+    if (command->status == ST_OK) {
+        handle_get_submission(request, response);
+        return;
+    }
+    if (strcmp(command->err.code, "illegal-transition") != 0 ||
+        request_arg_id(request, 0, &id, &ignored) != ST_OK) {
+        response_send_error(response, &command->err);
+        return;
+    }
+    response_send_problem(response,
+                          &(struct problem){
+                              .status = 409,
+                              .code = command->err.code,
+                              .detail = arena_printf(request->arena, "%s. %s", command->err.detail,
+                                                     command->err.hint),
+                              .has_submission = true,
+                              .submission = id,
+                              .state = find_state(request, id),
+                          });
+}
+
+/* NULL: it cannot be read just now. */
+static const char *find_state(struct request *request, int64_t id)
+{
+    struct submission_record submission;
+    struct error ignored = {0};
+    struct store_reader *reader = app_reader(request->app, &ignored);
+
+    if (reader == NULL ||
+        store_get_submission(reader, request->arena, id, &submission, &ignored) != ST_OK)
+        return NULL;
+    return submission.state;
+}
