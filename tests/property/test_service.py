@@ -158,6 +158,7 @@ class Entry:
         self.submission = None
         self.state = "in_review"
         self.lineage = number  # of whose entries one stands at most
+        self.root = number  # first of its revisions
         self.below = None      # whose place it takes while it stands
         self.standings = []    # [from, to or None]
 
@@ -306,19 +307,21 @@ class World:
             body = self.body_of(content, old.name if self.rng.random() < 0.5 else self.free_name(old.task))
             self.post_submission("/v1/submissions", {**body, "supersedes": old.entry}, content, old.owner, old)
 
-    def post_submission(self, path, body, content, owner, old):
+    def post_submission(self, path, body, content, owner, old, revises=False):
         status, answer, _ = self.call("POST", path, body, self.submitters[owner])
         if status == 422 and content.phase == "train" and reference.score("median", content.values()["runs"]) is None:
-            return  # half of its runs missed: it may be refused, or listed below the board
+            return False  # half of its runs missed: it may be refused, or listed below the board
         self.expect(201, status, answer, "a good submission")
         entry = Entry(answer["entry"], body.get("name", old.name if old else None), content, owner, self.today)
         entry.submission = answer["submission"]
         entry.lineage = old.lineage if old else entry.entry
+        entry.root = old.root if revises else entry.entry
         wanted = self.admitted(entry)
         self.entries[entry.entry] = entry
         if answer["state"] not in wanted:
             raise Difference(f"submission {entry.submission} is {answer['state']}, expected {wanted}")
         self.move(entry, answer["state"])
+        return True
 
     def dry_run(self):
         content = Content(self.rng, self.rng.choice(list(TASKS)), self.rng.choice(AUTHORS), self.date_of(self.today), True)
@@ -346,15 +349,21 @@ class World:
             content = Content(self.rng, old.task, self.rng.choice(AUTHORS), self.date_of(self.today), True)
             body = self.body_of(content, None)
             path = f"/v1/submissions/{old.submission}/revisions"
+            newest = max((entry for entry in self.entries.values() if entry.root == old.root), key=lambda entry: entry.submission)
+            if newest is not old and newest.state not in ("withdrawn", "rejected", "disqualified"):
+                status, answer, _ = self.call("POST", path, body, self.submitters[old.owner])
+                self.expect((409, 422), status, answer, "a newer revision is there")  # 422: half of its runs missed
+                return
             if old.state == "accepted":  # openapi.yaml: it takes its place when it is accepted itself
-                self.post_submission(path, body, content, old.owner, old)
+                self.post_submission(path, body, content, old.owner, old, True)
                 return
             if old.state not in MOVES["revise"]:
                 status, answer, _ = self.call("POST", path, body, self.submitters[old.owner])
-                self.expect(409, status, answer, f"what is {old.state} takes no revision")
+                self.expect((409, 422), status, answer, f"what is {old.state} takes no revision")
                 return
-            old.state = "superseded"
-            self.post_submission(path, body, content, old.owner, old)
+            before, old.state = old.state, "superseded"
+            if not self.post_submission(path, body, content, old.owner, old, True):
+                old.state = before
 
     def review(self):
         entry = self.someone()
