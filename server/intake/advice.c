@@ -49,9 +49,16 @@ static void advise_misc(struct judge *judge)
     static const char *const rates[] = {"learning", "lr", "schedule"};
     static const char *const batches[] = {"batch"};
     static const char *const optimizers[] = {"optim"};
+    static const char *const momenta[] = {"momentum", "beta"};
+    static const char *const decays[] = {"decay", "l2", "regulari"};
+    static const char *const versions[] = {"version",  "cuda",  "cudnn",      "driver",
+                                           "compiler", "torch", "tensorflow", "environment",
+                                           "image",    "ami",   "build"};
+    static const char *const commands[] = {"command", "args", "instruction", "script",
+                                           "params",  "how",  "reproduc",    "recipe"};
     const struct intake_place place = place_of(judge, "misc");
     json_t *misc = json_object_get(judge->doc->root, "misc");
-    bool rate, batch, optimizer;
+    bool rate, batch, optimizer, momentum, decay;
 
     if (misc == NULL || json_is_null(misc) ||
         (json_is_object(misc) && json_object_size(misc) == 0)) {
@@ -60,13 +67,22 @@ static void advise_misc(struct judge *judge)
     }
     if (!json_is_object(misc) || judge->input->task->phase != TASK_TRAIN)
         return;
+    if (!has_key_like(misc, versions, ARRAY_LEN(versions)))
+        judge_add(judge, &place, "versions_missing", "misc names no version");
+    if (!has_key_like(misc, commands, ARRAY_LEN(commands)))
+        judge_add(judge, &place, "command_missing", "misc has neither command nor instructions");
+    if (json_object_get(misc, "seed") == NULL && json_object_get(misc, "seeds") == NULL)
+        judge_add(judge, &place, "seeds_missing", "misc has neither seed nor seeds");
     rate = has_key_like(misc, rates, ARRAY_LEN(rates));
     batch = has_key_like(misc, batches, ARRAY_LEN(batches));
     optimizer = has_key_like(misc, optimizers, ARRAY_LEN(optimizers));
-    if (!rate || !batch || !optimizer)
-        judge_add(judge, &place, "hyperparameters_missing", "misc does not name:%s%s%s",
+    momentum = has_key_like(misc, momenta, ARRAY_LEN(momenta));
+    decay = has_key_like(misc, decays, ARRAY_LEN(decays));
+    if (!rate || !batch || !optimizer || !momentum || !decay)
+        judge_add(judge, &place, "hyperparameters_missing", "misc does not name:%s%s%s%s%s",
                   rate ? "" : " learning rate", batch ? "" : " batch size",
-                  optimizer ? "" : " optimizer");
+                  optimizer ? "" : " optimizer", momentum ? "" : " momentum",
+                  decay ? "" : " weight decay");
     advise_schedule(judge, misc);
 }
 

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/decimal.h"
@@ -9,12 +10,15 @@
 #include "server/intake/intake_internal.h"
 
 /* Bounds beyond which a value is possible but looks like a slip. */
-#define PRICE_HOUR_MAX_USD   100000.0
-#define LATENCY_MIN_NS       INT64_C(1000)
-#define LATENCY_MAX_NS       (INT64_C(600) * 1000 * NS_PER_MS)
-#define ITEM_PRICE_MAX_USD_H 500.0
-#define ITEM_PRICE_MIN_USD_H 0.001
-#define FIRST_PLAUSIBLE_DAY  10957 /* 2000-01-01 */
+#define PRICE_HOUR_MAX_USD      100000.0
+#define LATENCY_MIN_NS          INT64_C(1000)
+#define LATENCY_MAX_NS          (INT64_C(600) * 1000 * NS_PER_MS)
+#define ITEM_PRICE_MAX_USD_H    500.0
+#define ITEM_PRICE_MIN_USD_H    0.001
+#define ITEM_PRICE_LIKELY_USD_H 0.01 /* of a machine that somebody rents */
+#define TOP1_LIKE_MIN           50.0 /* a top-5 accuracy of ImageNet that is rather one of top-1 */
+#define TOP1_LIKE_MAX           88.0
+#define FIRST_PLAUSIBLE_DAY     10957 /* 2000-01-01 */
 
 enum { KEY_BYTES_MAX = 256 };
 
@@ -40,6 +44,8 @@ static bool judge_number(struct judge *judge, const char *key, bool required,
 static void judge_price(struct judge *judge);
 static void judge_latency(struct judge *judge);
 static void judge_item_cost(struct judge *judge);
+static const char *intend_item_cost(struct judge *judge, const struct number *cost,
+                                    double usd_per_hour);
 static void judge_metric(struct judge *judge);
 static void judge_blacklist(struct judge *judge);
 static void judge_misc(struct judge *judge);
@@ -54,12 +60,18 @@ static bool is_link(const char *url);
 void judge_entry_file(struct judge *judge)
 {
     const struct intake_place whole = {.file = INTAKE_ENTRY, .line = 1};
+    struct intake_place other;
     struct json_doc doc = {0};
     struct error fault = {0};
+    const char *code;
     enum status status;
 
     if (!judge_check_bytes(judge, INTAKE_ENTRY, judge->input->entry))
         return;
+    if (intend_other_file(judge, INTAKE_ENTRY, judge->input->entry, &other, &code)) {
+        judge_add(judge, &other, code, "this is not an entry");
+        return;
+    }
     status = json_doc_parse(judge->input->entry, judge->arena, &doc, &fault);
     if (status == ST_NO_MEMORY) {
         judge->no_memory = true;
@@ -156,9 +168,15 @@ static void judge_version(struct judge *judge)
     else if (!json_is_string(member.value))
         judge_add(judge, &member.place, "bad_type", "version is %s, not a text",
                   type_name(member.value));
-    else if (!str_eq_cstr(STR(ENTRY_VERSION), json_string_value(member.value)))
+    else if (!str_eq_cstr(STR(ENTRY_VERSION), json_string_value(member.value))) {
+        member.place.hint = arena_printf(
+            judge->arena,
+            "version is that of the benchmark's format, not of your entry, model or framework: "
+            "write \"%s\", and keep \"%.32s\" in misc if it says something",
+            ENTRY_VERSION, judge_clean_text(judge, str_from_cstr(json_string_value(member.value))));
         judge_add(judge, &member.place, "bad_version", "version is \"%.64s\", not \"%s\"",
                   json_string_value(member.value), ENTRY_VERSION);
+    }
 }
 
 static void judge_texts(struct judge *judge)
@@ -226,6 +244,7 @@ static void judge_date(struct judge *judge)
         return;
     (void)find_member(judge, "timestamp", &member);
     if (clock_parse_date(str_from_cstr(text), &record->date_days, &padded, NULL) != ST_OK) {
+        member.place.hint = intend_date(judge, str_from_cstr(text));
         judge_add(judge, &member.place, "bad_date", "\"%.64s\" is not a date", text);
         return;
     }
@@ -252,7 +271,10 @@ static bool judge_number(struct judge *judge, const char *key, bool required, st
         return false;
     }
     if (!json_is_number(member.value)) {
-        if (!required)
+        if (json_is_string(member.value))
+            member.place.hint =
+                intend_number(judge, str_from_cstr(json_string_value(member.value)), !required);
+        if (member.place.hint == NULL && !required)
             member.place.hint = "give a number without quotes, or leave the field out";
         judge_add(judge, &member.place, "bad_type", "%s is %s, not a number", key,
                   type_name(member.value));
@@ -336,12 +358,35 @@ static void judge_item_cost(struct judge *judge)
         return;
     usd_per_hour = decimal_to_double(cost.value) * (double)NS_PER_HOUR / (double)record->latency_ns;
     (void)find_member(judge, "cost", &member);
-    if (usd_per_hour > ITEM_PRICE_MAX_USD_H)
+    if (usd_per_hour > ITEM_PRICE_MAX_USD_H) {
+        member.place.hint = intend_item_cost(judge, &cost, usd_per_hour);
         judge_add(judge, &member.place, "cost_not_per_item",
                   "cost and latency imply a price of %.0f USD an hour", usd_per_hour);
-    else if (usd_per_hour < ITEM_PRICE_MIN_USD_H)
+    } else if (usd_per_hour < ITEM_PRICE_MIN_USD_H)
         judge_add(judge, &member.place, "value_implausible",
                   "cost and latency imply a price of %.2g USD an hour", usd_per_hour);
+}
+
+/* The cost of 10,000 items, or the price of an hour. NULL: neither would make sense. */
+static const char *intend_item_cost(struct judge *judge, const struct number *cost,
+                                    double usd_per_hour)
+{
+    const double stated = decimal_to_double(cost->value);
+    const double latency_h = (double)judge->result->record.latency_ns / (double)NS_PER_HOUR;
+    const char *item = intend_scaled(judge, str_from_cstr(cost->text), -4);
+
+    if (item != NULL && usd_per_hour / 10000.0 <= ITEM_PRICE_MAX_USD_H &&
+        usd_per_hour / 10000.0 >= ITEM_PRICE_LIKELY_USD_H)
+        return arena_printf(judge->arena,
+                            "it looks like the cost of 10,000 items: write %s in place of %.32s, "
+                            "the cost of one",
+                            item, cost->text);
+    if (stated >= ITEM_PRICE_LIKELY_USD_H && stated <= ITEM_PRICE_MAX_USD_H)
+        return arena_printf(judge->arena,
+                            "it looks like the price of an hour: one item costs %.6g, which is "
+                            "price x latency in ms / 3,600,000",
+                            stated * latency_h);
+    return NULL;
 }
 
 /* The accuracy that an inference entry states itself. */
@@ -371,10 +416,14 @@ static void judge_metric(struct judge *judge)
     value = decimal_to_double(metric.value);
     if (value > task->metric_max && task->metric_max == 1.0 && value <= 100.0 &&
         judge->input->mode == INTAKE_HISTORY) {
+        member.place.hint = intend_in_place(judge, str_from_cstr(metric.text), -2, "divide by 100");
         judge_add(judge, &member.place, "f1_looks_like_percent", "%s is %.64s, above 1",
                   task->metric, metric.text);
         reached.exponent -= 2;
     } else if (value < 0.0 || value > task->metric_max) {
+        if (task->metric_max == 1.0 && value > 1.0 && value <= 100.0)
+            member.place.hint = intend_in_place(judge, str_from_cstr(metric.text), -2,
+                                                "it looks like percent, a fraction is asked for");
         judge_add(judge, &member.place, "out_of_range", "%s is %.64s, not between 0 and %g",
                   task->metric, metric.text, task->metric_max);
         return;
@@ -384,10 +433,15 @@ static void judge_metric(struct judge *judge)
     record->accuracy = value;
     if (decimal_cmp(reached, task->target) >= 0)
         return;
-    if (task->metric_max == 100.0 && value > 0.0 && value <= 1.0)
+    if (strcmp(task->metric, "top5Accuracy") == 0 && value >= TOP1_LIKE_MIN &&
+        value <= TOP1_LIKE_MAX)
+        member.place.hint = "it looks like top-1 accuracy: this task is judged by top-5";
+    if (task->metric_max == 100.0 && value > 0.0 && value <= 1.0) {
+        member.place.hint = intend_in_place(judge, str_from_cstr(metric.text), 2,
+                                            "it looks like a fraction, percent are asked for");
         judge_add(judge, &member.place, "looks_like_fraction", "%s is %.64s, at most 1",
                   task->metric, metric.text);
-    else
+    } else
         judge_add(judge, &member.place, "threshold_not_reached", "%s is %.64s, the target is %s",
                   task->metric, metric.text, task->target_text);
 }

@@ -3,6 +3,7 @@
 #define DAYBREAK_SERVER_INTAKE_INTAKE_INTERNAL_H
 
 #include "common/json.h"
+#include "common/tsv.h"
 #include "server/intake/intake.h"
 
 #define INTAKE_SAME_MAX        5 /* findings of one code and field in one file; the rest are counted */
@@ -50,6 +51,22 @@ void judge_entry_file(struct judge *judge);
 void judge_progress_file(struct judge *judge); /* that of judge->run_index */
 /* Called from judge_entry_file with the document open, for new submissions alone. */
 void judge_advise(struct judge *judge);
+/* What was probably meant (intention.c): a hint with the value as it should stand; NULL: nothing comes to mind. */
+/* The number times ten to the power, exact. */
+const char *intend_scaled(struct judge *judge, struct str text, int power);
+/* "WHAT: write 94.5 in place of 0.945" */
+const char *intend_in_place(struct judge *judge, struct str text, int power, const char *what);
+/* Of a text where a number is wanted: a comma, a currency, a unit, or (optional: the field may be left out) none. */
+const char *intend_number(struct judge *judge, struct str text, bool optional);
+const char *intend_date(struct judge *judge, struct str text); /* dd/mm/yyyy and other orders */
+/* Of the header line: other separators, other names. */
+const char *intend_columns(struct judge *judge, const struct tsv_row *header);
+const char *intend_separator(struct judge *judge, struct str line); /* of a row */
+/* True: the file is another one, or its path; place and code are filled. */
+bool intend_other_file(struct judge *judge, enum intake_file file, struct str text,
+                       struct intake_place *place, const char **code);
+bool judge_has_column(const struct judge *judge, const char *name); /* the task has it */
+
 /* What the files say together (combine.c): the score of the runs and its cost, runs that look the same. */
 void judge_combine(struct judge *judge);
 /* The seeds that misc states; called from judge_entry_file with misc as it was parsed. */

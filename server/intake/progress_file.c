@@ -2,6 +2,7 @@
  * metric meets the target. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/decimal.h"
 #include "common/entry.h"
@@ -14,6 +15,8 @@
 #define SAME_EPOCHS_RATIO 3.0 /* so many times the epochs in about the same time: not added up */
 #define SAME_HOURS_RATIO  1.5
 #define SHAPE_ROWS_MIN    4
+#define TOP1_LIKE_MIN     50.0 /* a best top-5 accuracy of ImageNet that is rather one of top-1 */
+#define TOP1_LIKE_MAX     88.0
 #define PERCENT_EXPONENT  (-2) /* of ten */
 
 enum { COLUMN_EPOCH, COLUMN_HOURS, COLUMN_METRIC, COLUMN_FIRST_EXTRA };
@@ -28,7 +31,8 @@ struct progress {
     size_t row_count;                         /* that could be read */
     size_t unread_count;                      /* that could not */
     double metric_high;
-    bool percent_f1; /* history: a fraction written in percent */
+    struct str best_text; /* of metric_high */
+    bool percent_f1;      /* history: a fraction written in percent */
 };
 
 static bool map_columns(struct judge *judge, struct progress *progress);
@@ -44,6 +48,8 @@ static void take_crossing(struct judge *judge, const struct progress *progress, 
 static void hash_rows(const struct progress *progress, unsigned char digest[SHA256_BYTES]);
 static struct decimal normalise(struct decimal value);
 static void judge_shape(struct judge *judge, const struct progress *progress);
+static void judge_mixed_columns(struct judge *judge, const struct progress *progress);
+static double sum_hours(const struct progress *progress);
 static bool names_look_swapped(const struct progress *progress);
 static bool hours_look_per_epoch(const struct progress *progress);
 
@@ -54,10 +60,15 @@ void judge_progress_file(struct judge *judge)
     struct progress progress = {0};
     struct intake_place place = {.file = INTAKE_PROGRESS};
     struct error fault = {0};
+    const char *code;
     enum status status;
 
     if (!judge_check_bytes(judge, INTAKE_PROGRESS, text))
         return;
+    if (intend_other_file(judge, INTAKE_PROGRESS, text, &place, &code)) {
+        judge_add(judge, &place, code, "this is not a progress file");
+        return;
+    }
     status = tsv_parse(text, judge->arena, &progress.tsv, &fault);
     if (status == ST_NO_MEMORY) {
         judge->no_memory = true;
@@ -96,6 +107,7 @@ static bool map_columns(struct judge *judge, struct progress *progress)
     const struct tsv_row *header = &progress->tsv.header;
     struct intake_place place = {.file = INTAKE_PROGRESS, .line = header->line};
     struct buf detail, want;
+    const char *likely;
     bool usable = true;
 
     progress->names[COLUMN_EPOCH] = "epoch";
@@ -122,6 +134,9 @@ static bool map_columns(struct judge *judge, struct progress *progress)
         buf_append_cstr(&detail, at == 0 ? "" : ",");
         buf_append(&detail, header->cells[at]);
     }
+    likely = intend_columns(judge, header);
+    if (likely != NULL)
+        buf_appendf(&want, "%s; ", likely);
     buf_append_cstr(&want, "the columns are, separated by one tab each: ");
     for (size_t i = 0; i < progress->column_count; i++)
         buf_appendf(&want, "%s%s", i == 0 ? "" : ", ", progress->names[i]);
@@ -132,6 +147,18 @@ static bool map_columns(struct judge *judge, struct progress *progress)
     buf_fini(&detail);
     buf_fini(&want);
     return usable;
+}
+
+bool judge_has_column(const struct judge *judge, const char *name)
+{
+    const struct task *task = judge->input->task;
+
+    if (strcmp(name, "epoch") == 0 || strcmp(name, "hours") == 0 || strcmp(name, task->metric) == 0)
+        return true;
+    for (size_t i = 0; i < task->column_count; i++)
+        if (strcmp(name, task->columns[i]) == 0)
+            return true;
+    return false;
 }
 
 static void read_rows(struct judge *judge, struct progress *progress)
@@ -155,8 +182,10 @@ static void read_rows(struct judge *judge, struct progress *progress)
             continue;
         }
         judge_order(judge, progress, progress->row_count);
-        if (progress->rows[progress->row_count].metric > progress->metric_high)
+        if (progress->rows[progress->row_count].metric > progress->metric_high) {
             progress->metric_high = progress->rows[progress->row_count].metric;
+            progress->best_text = progress->rows[progress->row_count].metric_text;
+        }
         progress->row_count++;
     }
 }
@@ -165,7 +194,7 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
                      struct intake_row *row)
 {
     const struct task *task = judge->input->task;
-    const struct intake_place place = {.file = INTAKE_PROGRESS, .line = from->line};
+    struct intake_place place = {.file = INTAKE_PROGRESS, .line = from->line};
     const double metric_max = judge->input->mode == INTAKE_HISTORY ? 100.0 : task->metric_max;
     struct decimal *hours = &progress->hours[progress->row_count];
     struct decimal *metric = &progress->metrics[progress->row_count];
@@ -174,6 +203,11 @@ static bool read_row(struct judge *judge, struct progress *progress, const struc
     bool good;
 
     if (from->cell_count != progress->tsv.header.cell_count) {
+        if (from->cell_count == 1)
+            place.hint = intend_separator(judge, from->cells[0]);
+        for (size_t i = 0; i < from->cell_count; i++)
+            if (from->cells[i].len == 0)
+                place.hint = "put one tab between cells, not two, and none at the end";
         judge_add(judge, &place, "tsv_fields", "the row has %zu cells, the header %zu",
                   from->cell_count, progress->tsv.header.cell_count);
         return false;
@@ -214,17 +248,18 @@ static bool read_cell(struct judge *judge, const struct progress *progress,
         .file = INTAKE_PROGRESS, .line = from->line, .field = progress->names[column]};
     const int shown = (int)(text.len < 64 ? text.len : 64);
     const enum status status = decimal_parse(text, true, value, NULL, NULL);
-    size_t at;
 
     if (status == ST_INVALID) {
-        if (str_find_char(text, ',', &at))
-            place.hint = "write numbers with a decimal point, not a comma";
+        place.hint = intend_number(judge, text, false);
         judge_add(judge, &place, "not_a_number", "%s is \"%.*s\"", place.field, shown,
                   text.len == 0 ? "" : text.data);
         return false;
     }
     if (status != ST_OK || (value->negative && value->digits != 0) ||
         decimal_to_double(*value) > max) {
+        if (status == ST_OK && max <= 1.0 && !value->negative && decimal_to_double(*value) <= 100.0)
+            place.hint = intend_in_place(judge, text, PERCENT_EXPONENT,
+                                         "it looks like percent, a fraction is asked for");
         judge_add(judge, &place, "out_of_range", "%s is %.*s, not between 0 and %.0f", place.field,
                   shown, text.data, max);
         return false;
@@ -258,8 +293,13 @@ static void judge_order(struct judge *judge, const struct progress *progress, si
 static void judge_scale(struct judge *judge, struct progress *progress)
 {
     const struct task *task = judge->input->task;
-    const struct intake_place place = {.file = INTAKE_PROGRESS, .field = task->metric};
+    struct intake_place place = {.file = INTAKE_PROGRESS, .field = task->metric};
 
+    if (progress->best_text.len > 0)
+        place.hint = intend_in_place(
+            judge, progress->best_text,
+            task->metric_max == 100.0 ? -PERCENT_EXPONENT : PERCENT_EXPONENT,
+            task->metric_max == 100.0 ? "multiply the accuracies by 100" : "divide by 100");
     if (task->metric_max == 100.0 && progress->metric_high > 0.0 && progress->metric_high <= 1.0)
         judge_add(judge, &place, "looks_like_fraction", "no %s is above 1", task->metric);
     if (task->metric_max == 1.0 && progress->metric_high > 1.0) {
@@ -290,6 +330,9 @@ static void find_crossing(struct judge *judge, struct progress *progress)
         return; /* another fault says why */
     judge->runs[judge->run_index].missed = true;
     place.line = progress->rows[best].line;
+    if (strcmp(task->metric, "top5Accuracy") == 0 && progress->metric_high >= TOP1_LIKE_MIN &&
+        progress->metric_high <= TOP1_LIKE_MAX)
+        place.hint = "it looks like top-1 accuracy: this task is judged by top-5";
     judge_add(judge, &place,
               judge->input->progress_count > 1 ? "run_missed" : "threshold_not_reached",
               "the best %s is %.*s, the target is %s", task->metric,
@@ -358,16 +401,69 @@ static void judge_shape(struct judge *judge, const struct progress *progress)
     struct intake_place place = {.file = INTAKE_PROGRESS, .field = "hours"};
 
     if (names_look_swapped(progress)) {
+        place.hint = arena_printf(
+            judge->arena, "exchange the two headings: line %d is then epoch %.*s, hour %.*s",
+            last->line, STR_ARG(last->hours_text), STR_ARG(last->epoch_text));
         judge_add(judge, &place, "epoch_hours_look_swapped",
                   "hours are the numbers 1, 2, 3 .., epochs are fractions");
         return;
     }
-    if (hours_look_per_epoch(progress))
+    if (hours_look_per_epoch(progress)) {
+        place.hint = arena_printf(judge->arena,
+                                  "add the hours up: each row has the time from the start, line "
+                                  "%d then has hour %.6g",
+                                  last->line, sum_hours(progress));
         judge_add(judge, &place, "hours_look_per_epoch",
                   "the hours of all rows are about the same and do not add up");
-    else if (epochs > 0.0 && hours / epochs > EPOCH_HOURS_MAX)
+    } else if (epochs > 0.0 && hours / epochs > EPOCH_HOURS_MAX) {
+        place.hint = arena_printf(
+            judge->arena, "give hours: line %d has hour %.6g if these are seconds, %.6g if minutes",
+            last->line, hours / 3600.0, hours / 60.0);
         judge_add(judge, &place, "hours_look_like_seconds", "%.4g hours for each epoch",
                   hours / epochs);
+    }
+    judge_mixed_columns(judge, progress);
+}
+
+/* Columns under each other's headings that no single value shows. */
+static void judge_mixed_columns(struct judge *judge, const struct progress *progress)
+{
+    const struct intake_place place = {.file = INTAKE_PROGRESS,
+                                       .line = progress->tsv.header.line,
+                                       .field = judge->input->task->metric};
+    bool falls = false, climbs = true, above = true;
+    const bool has_top1 = judge_has_column(judge, "top1Accuracy") &&
+                          strcmp(judge->input->task->metric, "top5Accuracy") == 0;
+
+    if (progress->row_count < SHAPE_ROWS_MIN)
+        return;
+    for (size_t i = 0; i < progress->row_count; i++) {
+        const struct intake_row *row = &progress->rows[i];
+        struct decimal top1;
+
+        if (i > 0 && row->elapsed_ns < row[-1].elapsed_ns)
+            falls = true;
+        if (i > 0 && row->metric <= row[-1].metric)
+            climbs = false;
+        if (!has_top1 || decimal_parse(row->extras[0], true, &top1, NULL, NULL) != ST_OK ||
+            decimal_cmp(top1, progress->metrics[i]) <= 0)
+            above = false;
+    }
+    if (falls && climbs)
+        judge_add(judge, &place, "accuracy_hours_look_swapped",
+                  "hours go up and down as accuracies do, %s only grows as hours do", place.field);
+    if (above)
+        judge_add(judge, &place, "top1_top5_look_swapped",
+                  "top-1 accuracy is above top-5 accuracy in every row, which cannot be");
+}
+
+static double sum_hours(const struct progress *progress)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < progress->row_count; i++)
+        sum += (double)progress->rows[i].elapsed_ns / (double)NS_PER_HOUR;
+    return sum;
 }
 
 static bool names_look_swapped(const struct progress *progress)

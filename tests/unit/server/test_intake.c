@@ -512,6 +512,167 @@ static void hours_that_differ_little_are_told_only_when_the_epochs_differ_much(v
     }
 }
 
+/* What was probably meant is said with the value as it should stand, and nothing where nothing comes to mind. */
+static void a_likely_intention_is_in_the_hint(void **state)
+{
+#define F1   "\"latency\":1,\"f1Score\":"
+#define TOP5 "epoch\thours\ttop1Accuracy\ttop5Accuracy\n"
+#define DATED(at)                                                                         \
+    "{\"version\":\"v1.0\",\"author\":\"A\",\"authorEmail\":\"a@b\",\"framework\":\"F\"," \
+    "\"model\":\"M\",\"hardware\":\"H\",\"timestamp\":\"" at "\"}"
+    static const struct {
+        const char *task, *entry, *progress, *code, *hint; /* hint NULL: the code's own */
+    } cases[] = {
+        /* A fraction for percent, and the reverse. */
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t0.1\t0.9\n2\t0.2\t0.9436\n", "looks_like_fraction",
+         "write 94.36 in place of 0.9436"},
+        {"cifar10-inference", "{" MEMBERS ",\"latency\":1,\"top1Accuracy\":0.95}", NULL,
+         "looks_like_fraction", "write 95 in place of 0.95"},
+        {"squad-train", NULL, "epoch\thours\tf1Score\n1\t1\t82.5\n", "out_of_range",
+         "write 0.825 in place of 82.5"},
+        {"squad-inference", "{" MEMBERS "," F1 "100}", NULL, "out_of_range",
+         "write 1 in place of 100"},
+        {"squad-inference", "{" MEMBERS "," F1 "100.5}", NULL, "out_of_range", NULL},
+        /* Hours of each epoch, seconds, headings exchanged. */
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t0.1\t80\n2\t0.1\t90\n3\t0.1\t93\n4\t0.2\t94\n",
+         "!hours_look_per_epoch", NULL},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t0.1\t80\n2\t0.1\t90\n3\t0.1\t93\n4\t0.1\t94\n",
+         "hours_look_per_epoch", "line 5 then has hour 0.4"},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t60\t80\n2\t120\t94\n", "hours_look_like_seconds",
+         "hour 0.0333333 if these are seconds, 2 if minutes"},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t10\t80\n2\t20\t94\n", "!hours_look_like_seconds",
+         NULL},
+        {"cifar10-train", NULL,
+         "hours\tepoch\ttop1Accuracy\n1\t0.1\t80\n2\t0.2\t90\n3\t0.3\t94\n4\t0.4\t95\n",
+         "epoch_hours_look_swapped", "line 5 is then epoch 4, hour 0.4"},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t60\t0.1\n2\t80\t0.2\n3\t79\t0.3\n4\t94\t0.4\n",
+         "accuracy_hours_look_swapped", NULL},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t60\t0.1\n2\t80\t0.2\n3\t79\t0.3\n4\t94\t0.3\n",
+         "!accuracy_hours_look_swapped", NULL},
+        /* Another metric. */
+        {"imagenet-train", NULL, TOP5 "1\t1\t80\t60\n2\t2\t90\t70\n3\t3\t92\t74\n4\t4\t94\t76\n",
+         "top1_top5_look_swapped", NULL},
+        {"imagenet-train", NULL, TOP5 "1\t1\t60\t60\n2\t2\t90\t70\n3\t3\t92\t74\n4\t4\t94\t76\n",
+         "!top1_top5_look_swapped", NULL},
+        {"imagenet-train", NULL, TOP5 "1\t1\t60\t76.1\n", "threshold_not_reached",
+         "looks like top-1"},
+        {"imagenet-train", NULL, TOP5 "1\t1\t60\t92.9\n", "threshold_not_reached", NULL},
+        {"imagenet-inference", "{" MEMBERS ",\"latency\":1,\"top5Accuracy\":75.9}", NULL,
+         "threshold_not_reached", "looks like top-1"},
+        {"cifar10-inference", "{" MEMBERS ",\"latency\":1,\"top5Accuracy\":99}", NULL,
+         "missing_field", "judged by top1Accuracy"},
+        /* A cost of 10,000 items, the price of an hour. */
+        {"cifar10-inference",
+         "{" MEMBERS ",\"latency\":0.683,\"cost\":2.078e-3,\"top1Accuracy\":95}", NULL,
+         "cost_not_per_item", "write 2.078e-7 in place of 2.078e-3"},
+        {"cifar10-inference", "{" MEMBERS ",\"latency\":0.1,\"cost\":0.9,\"top1Accuracy\":95}",
+         NULL, "cost_not_per_item", "one item costs 2.5e-08"},
+        /* The version of the entry, numbers that are texts, dates in other orders. */
+        {"cifar10-train", "{\"version\":\"v2.3\"}", NULL, "bad_version", "write \"v1.0\""},
+        {"cifar10-train", "{" MEMBERS ",\"costPerHour\":\"0,9\"}", NULL, "bad_type", "write 0.9:"},
+        {"cifar10-train", "{" MEMBERS ",\"costPerHour\":\"$1,234.50 / h\"}", NULL, "bad_type",
+         NULL},
+        {"cifar10-train", "{" MEMBERS ",\"costPerHour\":\"$1,234.50\"}", NULL, "bad_type",
+         "write 1234.5:"},
+        {"cifar10-train", "{" MEMBERS ",\"costPerHour\":\"N/A\"}", NULL, "bad_type",
+         "leave the field out"},
+        {"cifar10-inference", "{" MEMBERS ",\"latency\":\"1.5 ms\",\"top1Accuracy\":95}", NULL,
+         "bad_type", "write 1.5:"},
+        {"cifar10-inference", "{" MEMBERS ",\"latency\":\"fast\",\"top1Accuracy\":95}", NULL,
+         "bad_type", NULL},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t0,25\t94\n", "not_a_number", "write 0.25:"},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t0:15:00\t94\n", "not_a_number", NULL},
+        {"cifar10-train", DATED("30/11/2026"), NULL, "bad_date", "write yyyy-mm-dd: 2026-11-30"},
+        {"cifar10-train", DATED("11/30/2026"), NULL, "bad_date", "write yyyy-mm-dd: 2026-11-30"},
+        {"cifar10-train", DATED("04.03.2026"), NULL, "bad_date", "2026-03-04 or 2026-04-03"},
+        {"cifar10-train", DATED("05/05/2026"), NULL, "bad_date", "write yyyy-mm-dd: 2026-05-05"},
+        {"cifar10-train", DATED("2026/11/30"), NULL, "bad_date", "write yyyy-mm-dd: 2026-11-30"},
+        {"cifar10-train", DATED("20261130"), NULL, "bad_date", "write yyyy-mm-dd: 2026-11-30"},
+        {"cifar10-train", DATED("2026-11-30T12:00:00Z"), NULL, "bad_date",
+         "write yyyy-mm-dd: 2026-11-30"},
+        {"cifar10-train", DATED("2026-30-11"), NULL, "bad_date", "write yyyy-mm-dd: 2026-11-30"},
+        {"cifar10-train", DATED("31/02/2026"), NULL, "bad_date", NULL},
+        {"cifar10-train", DATED("last week"), NULL, "bad_date", NULL},
+        /* Other separators, other names, other files. */
+        {"cifar10-train", NULL, "epoch,hours,top1Accuracy\n1,0.1,94\n", "tsv_header",
+         "one tab in place of each comma"},
+        {"cifar10-train", NULL, "epoch;hours;top1Accuracy\n1;0.1;94\n", "tsv_header",
+         "one tab in place of each semicolon"},
+        {"cifar10-train", NULL, "epoch hours top1Accuracy\n1 0.1 94\n", "tsv_header",
+         "one tab in place of the blanks"},
+        {"cifar10-train", NULL, "epoch\t\thours\ttop1Accuracy\n1\t0.1\t94\n", "tsv_header",
+         "one tab between names and cells, not two"},
+        {"cifar10-train", NULL, "epoch\thours\taccuracy\n1\t0.1\t94\n", "tsv_header",
+         "call the column top1Accuracy, not accuracy"},
+        {"cifar10-train", NULL, TRAIN_HEADER "1 0.1 94\n", "tsv_fields", "in place of the blanks"},
+        {"cifar10-train", NULL, TRAIN_HEADER "1\t\t0.1\t94\n", "tsv_fields", "not two"},
+        {"cifar10-train", TRAIN_HEADER "1\t0.1\t94\n", NULL, "files_look_swapped", NULL},
+        {"cifar10-train", NULL, "\xEF\xBB\xBF {" MEMBERS "}", "files_look_swapped", NULL},
+        {"cifar10-train", "CIFAR10/train/x.json\n", NULL, "path_not_file",
+         "entry=@CIFAR10/train/x.json"},
+        {"cifar10-train", NULL, "x.tsv", "path_not_file", "progress=@x.tsv"},
+        {"cifar10-train", "\"x.json\"", NULL, "!path_not_file", NULL},
+        {"cifar10-train", "epoch", NULL, "!files_look_swapped", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const bool wanted = cases[i].code[0] != '!';
+        const char *code = cases[i].code + (wanted ? 0 : 1);
+        const struct intake_finding *finding;
+        struct judged judged;
+
+        judge(&judged, cases[i].task, INTAKE_NEW, cases[i].entry, cases[i].progress);
+        finding = find(&judged, code, NULL);
+        if ((finding != NULL) != wanted)
+            fail_msg("case %zu: %s", i, cases[i].code);
+        else if (finding != NULL && cases[i].hint != NULL &&
+                 strstr(finding->hint, cases[i].hint) == NULL)
+            fail_msg("case %zu, %s: %s", i, code, finding->hint);
+        arena_fini(&judged.arena);
+    }
+}
+
+static void advice_is_what_reviewers_ask_for(void **state)
+{
+    static const struct {
+        const char *misc, *code; /* '!': not said */
+    } cases[] = {
+        {"\"optimizer\":\"SGD\"", "hyperparameters_missing"},
+        {"\"optimizer\":1,\"batchSize\":1,\"schedule\":1,\"momentum\":1",
+         "hyperparameters_missing"},
+        {"\"optimizer\":1,\"batchSize\":1,\"schedule\":1,\"momentum\":1,\"weightDecay\":1",
+         "!hyperparameters_missing"},
+        {"\"a\":1", "versions_missing"},
+        {"\"CUDA version\":1", "!versions_missing"},
+        {"\"a\":1", "command_missing"},
+        {"\"commandLine\":1", "!command_missing"},
+        {"\"a\":1", "seeds_missing"},
+        {"\"seed\":1", "!seeds_missing"},
+        {"\"seeds\":[1]", "!seeds_missing"},
+        {"\"a\":1", "price_evidence_missing"},
+        {"\"instance\":\"p3.2xlarge\"", "!price_evidence_missing"},
+        {"\"pricing page\":1", "!price_evidence_missing"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const bool wanted = cases[i].code[0] != '!';
+        struct judged judged;
+        char entry[512];
+
+        for (enum intake_mode mode = INTAKE_NEW; mode <= INTAKE_HISTORY; mode++) {
+            (void)snprintf(entry, sizeof entry, "{" MEMBERS ",\"costPerHour\":1,\"misc\":{%s}}",
+                           cases[i].misc);
+            judge(&judged, "cifar10-train", mode, entry, NULL);
+            assert_true(judged.result.acceptable); /* advice never decides */
+            assert_int_equal(find(&judged, cases[i].code + (wanted ? 0 : 1), NULL) != NULL,
+                             wanted && mode == INTAKE_NEW);
+            arena_fini(&judged.arena);
+        }
+    }
+}
+
 /* n files of runs beside one entry, judged for a task whose rule may be another. */
 #define RUNS_MAX 8
 struct many {
@@ -854,6 +1015,8 @@ int main(void)
         cmocka_unit_test(history_gets_no_advice_and_old_sins_pass),
         cmocka_unit_test(only_single_http_addresses_become_links),
         cmocka_unit_test(hours_that_differ_little_are_told_only_when_the_epochs_differ_much),
+        cmocka_unit_test(a_likely_intention_is_in_the_hint),
+        cmocka_unit_test(advice_is_what_reviewers_ask_for),
         cmocka_unit_test(the_score_of_the_runs_is_the_time_of_the_entry),
         cmocka_unit_test(a_missed_run_is_a_warning_that_names_its_file),
         cmocka_unit_test(faults_of_every_run_come_at_once_by_file),
