@@ -14,7 +14,7 @@ PKGS = libmicrohttpd sqlite3 jansson openssl libcurl zlib libpng
 # Asked only when a target needs it, so that `make setup-run` works on a bare machine.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $$(PKGS) 2>/dev/null))$(PKG_CFLAGS)
 COMMON_LIBS = $(eval COMMON_LIBS := $$(shell pkg-config --libs jansson openssl 2>/dev/null))$(COMMON_LIBS)
-SERVER_LIBS = $(eval SERVER_LIBS := $$(shell pkg-config --libs libmicrohttpd sqlite3 2>/dev/null))$(SERVER_LIBS)
+SERVER_LIBS = $(eval SERVER_LIBS := $$(shell pkg-config --libs libmicrohttpd sqlite3 libcurl 2>/dev/null))$(SERVER_LIBS)
 AGENT_LIBS = $(eval AGENT_LIBS := $$(shell pkg-config --libs libcurl libpng zlib 2>/dev/null))$(AGENT_LIBS)
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \

@@ -89,6 +89,88 @@ DELETE FROM idempotency WHERE created_ms < ?1;
 
 -- Tokens.
 
+-- Webhooks and what is to be delivered. The rows of delivery are made by triggers (0002_service.sql, notice).
+
+-- name: insert_webhook write
+INSERT INTO webhook (token_id, url, kinds_json, task, secret, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: count_live_webhooks write
+SELECT count(*) FROM webhook WHERE token_id = ?1 AND ended_ms IS NULL;
+
+-- name: list_webhooks read
+SELECT id, url, kinds_json, task, created_ms, ended_ms, reason,
+       (SELECT count(*) FROM delivery WHERE webhook_id = webhook.id AND state = 'waiting') AS waiting
+FROM webhook WHERE token_id = ?1 AND (?2 = 0 OR id = ?2) AND (ended_ms IS NULL OR reason <> '') ORDER BY id;
+
+-- Deleted by its owner: one that had been given up forgets why, and with that is not shown again.
+-- name: delete_webhook write
+UPDATE webhook SET ended_ms = ifnull(ended_ms, ?3), reason = ''
+WHERE id = ?1 AND token_id = ?2 AND (ended_ms IS NULL OR reason <> '');
+
+-- name: give_webhook_up write
+UPDATE webhook SET ended_ms = ?2, reason = ?3 WHERE id = ?1 AND ended_ms IS NULL;
+
+-- name: drop_deliveries write
+UPDATE delivery SET state = 'failed', ended_ms = ?2, begun_ms = NULL, error = ?3 WHERE webhook_id = ?1 AND state = 'waiting';
+
+-- Those that would never be told of anything again, or are told of nothing any more.
+-- name: list_hopeless_webhooks write
+SELECT webhook.id,
+       CASE WHEN token.revoked_ms IS NOT NULL THEN 'its token was revoked'
+            WHEN token.expires_ms <= ?1 THEN 'its token expired'
+            ELSE 'too many deliveries waited' END AS reason
+FROM webhook JOIN token ON token.id = webhook.token_id
+WHERE webhook.ended_ms IS NULL
+  AND (token.revoked_ms IS NOT NULL OR token.expires_ms <= ?1
+       OR (SELECT count(*) FROM delivery WHERE webhook_id = webhook.id AND state = 'waiting') > ?2);
+
+-- name: list_deliveries read
+SELECT id, kind, body, state, tries, next_ms, http_status, error, created_ms, ended_ms FROM delivery
+WHERE webhook_id = ?1 AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3;
+
+-- name: get_delivery write
+SELECT delivery.id, kind, body, state, tries, next_ms, http_status, error, delivery.created_ms, delivery.ended_ms
+FROM delivery JOIN webhook ON webhook.id = delivery.webhook_id
+WHERE webhook.id = ?1 AND webhook.token_id = ?2 AND delivery.id = ?3
+  AND (webhook.ended_ms IS NULL OR webhook.reason <> '');
+
+-- When the next is due; none of a webhook that is being told something already.
+-- name: get_next_delivery read
+SELECT min(next_ms) FROM delivery
+WHERE state = 'waiting' AND webhook_id NOT IN (SELECT webhook_id FROM delivery WHERE begun_ms IS NOT NULL);
+
+-- One of each webhook at a time: what happened first is told first, and a slow receiver takes nobody else's place.
+-- name: list_due_deliveries write
+SELECT delivery.id, webhook.url, webhook.secret, delivery.kind, delivery.body, delivery.tries
+FROM delivery JOIN webhook ON webhook.id = delivery.webhook_id
+WHERE delivery.id IN (
+    SELECT min(id) FROM delivery
+    WHERE state = 'waiting' AND next_ms <= ?1
+      AND webhook_id NOT IN (SELECT webhook_id FROM delivery WHERE begun_ms IS NOT NULL)
+    GROUP BY webhook_id)
+ORDER BY delivery.id LIMIT ?2;
+
+-- name: begin_delivery write
+UPDATE delivery SET tries = tries + 1, begun_ms = ?2 WHERE id = ?1;
+
+-- name: end_delivery write
+UPDATE delivery SET state = ?2, next_ms = ?3, http_status = ?4, error = ?5, ended_ms = ?6, begun_ms = NULL
+WHERE id = ?1 AND state = 'waiting';
+
+-- name: get_delivery_tries write
+SELECT tries, webhook_id FROM delivery WHERE id = ?1 AND state = 'waiting';
+
+-- Tries that a server had under way when it died, or when it stopped.
+-- name: release_deliveries write
+UPDATE delivery SET begun_ms = NULL, next_ms = min(next_ms, ?1) WHERE begun_ms IS NOT NULL;
+
+-- name: redeliver write
+UPDATE delivery SET state = 'waiting', tries = 0, next_ms = ?2, http_status = NULL, error = '', ended_ms = NULL
+WHERE id = ?1 AND begun_ms IS NULL AND EXISTS (SELECT 1 FROM webhook WHERE id = delivery.webhook_id AND ended_ms IS NULL);
+
+-- name: delete_old_deliveries write
+DELETE FROM delivery WHERE ended_ms < ?1;
+
 -- name: insert_token write
 INSERT INTO token (role, name, secret_sha256, created_ms, expires_ms, scopes, submissions_per_day, bytes_max,
                    created_by)

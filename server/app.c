@@ -10,6 +10,7 @@
 #include "server/api/api.h"
 #include "server/api/board_cache.h"
 #include "server/api/boards.h"
+#include "server/hook/sender.h"
 #include "server/http/listener.h"
 #include "server/http/router.h"
 #include "server/page/access_pages.h"
@@ -82,6 +83,7 @@ void app_destroy(struct app *app)
         listener_quiesce(app->listener, QUIESCE_MS); /* the writer answers what was pushed */
     stop_ticker(&server->ticker);
     listener_destroy(app->listener);
+    sender_destroy(app->sender); /* before the store, which learns what was delivered */
     boards_destroy(app->boards);
     store_close(app->store);
     store_lock_release(server->lock_fd); /* behind the last write */
@@ -135,6 +137,7 @@ static enum status open_parts(struct server *server, const struct app_options *o
 
     app->db_path = options->db_path;
     app->read_only = options->read_only;
+    app->webhook_allow_private = options->webhook_allow_private;
     app->web_dir = options->web_dir;
     if (pthread_key_create(&app->reader_key, close_reader) != 0)
         return error_set(err, ST_NO_MEMORY, NULL, "no further thread key");
@@ -161,6 +164,12 @@ static enum status open_parts(struct server *server, const struct app_options *o
     listen.router = server->router;
     if (status == ST_OK)
         status = listener_create(&listen, &app->listener, err);
+    if (status == ST_OK && !app->read_only)
+        status = sender_create(&(struct sender_options){.store = app->store,
+                                                        .db_path = options->db_path,
+                                                        .allow_private = app->webhook_allow_private,
+                                                        .timeout_ms = options->webhook_timeout_ms},
+                               &app->sender, err);
     if (status == ST_OK)
         status = start_ticker(&server->ticker, err);
     if (status == ST_OK)
@@ -267,6 +276,7 @@ static void wake_changes(struct app *app, int64_t *known, int64_t target)
                                              &reset, &err) == ST_OK)
         for (size_t i = 0; i < count; i++)
             listener_wake_topic(app->listener, str_from_cstr(rows[i].topic));
+    sender_wake(app->sender);
     if (err.status != ST_OK)
         log_event(LOG_WARN, "changes_unread", "status=%s", status_name(err.status));
     *known = count > 0 ? rows[count - 1].id : target;

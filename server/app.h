@@ -1,4 +1,4 @@
-/* server/app.h: the running server: owns store, tasks, listener and the ticker, and hands them to handlers.
+/* server/app.h: the running server: owns store, tasks, listener, webhooks and the ticker, and hands them to handlers.
  *
  * Lock order: listener's connection list -> parked list -> a stream's own lock; board cache, making -> the boards'
  * refresh -> a task's boards, in the table's order -> board cache. The writer's queue lock is inside all of them; none
@@ -20,6 +20,7 @@
 struct board_cache; /* server/api/board_cache.h */
 struct boards;      /* server/api/boards.h */
 struct listener;    /* server/http/listener.h */
+struct sender;      /* server/hook/sender.h */
 
 struct app {
     struct task_table *tasks;
@@ -30,6 +31,8 @@ struct app {
     struct boards *boards;
     struct board_cache *board_bytes;
     struct listener *listener;
+    struct sender *sender; /* NULL: read-only */
+    bool webhook_allow_private;
     pthread_key_t reader_key; /* of each thread's struct store_reader */
     bool has_reader_key;
 };
@@ -43,6 +46,8 @@ struct app_options {
     struct rate_limits limits;
     bool https; /* reached by TLS alone: cookies say so */
     bool read_only;
+    bool webhook_allow_private; /* webhooks may reach any address, by http as well */
+    int64_t webhook_timeout_ms; /* 0: SENDER_TIMEOUT_MS */
 };
 
 /* Opens everything and begins to serve. ST_UNAVAILABLE when another server that writes has the database. */

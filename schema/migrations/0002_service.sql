@@ -285,8 +285,9 @@ CREATE TABLE delivery (
     kind        TEXT NOT NULL,
     body        BLOB NOT NULL,        -- JSON, the bytes that are signed
     state       TEXT NOT NULL CHECK (state IN ('waiting', 'delivered', 'failed')),
-    tries       INTEGER NOT NULL DEFAULT 0,
+    tries       INTEGER NOT NULL DEFAULT 0, -- that were begun
     next_ms     INTEGER NOT NULL,     -- not before
+    begun_ms    INTEGER,              -- a try is under way since; NULL: none
     http_status INTEGER,              -- of the last try; NULL: no answer
     error       TEXT NOT NULL DEFAULT '', -- of the last try
     created_ms  INTEGER NOT NULL,
@@ -294,6 +295,101 @@ CREATE TABLE delivery (
 ) STRICT;
 CREATE INDEX delivery_waiting ON delivery (next_ms) WHERE state = 'waiting';
 CREATE INDEX delivery_by_webhook ON delivery (webhook_id, id);
+CREATE INDEX delivery_begun ON delivery (webhook_id) WHERE begun_ms IS NOT NULL;
+CREATE INDEX delivery_ended ON delivery (ended_ms) WHERE ended_ms IS NOT NULL;
+CREATE INDEX webhook_live ON webhook (token_id) WHERE ended_ms IS NULL;
+
+-- What happens is told by triggers, in the transaction that makes it happen: no writer can forget it. They write to
+-- the view notice, which hands each webhook that wants it a delivery. schema/openapi.yaml (Notice) has the bodies.
+CREATE VIEW notice AS SELECT '' AS kind, '' AS task, 0 AS at_ms, '' AS data WHERE 0;
+CREATE TRIGGER notice_becomes_deliveries INSTEAD OF INSERT ON notice BEGIN
+    INSERT INTO delivery (webhook_id, kind, body, state, next_ms, created_ms)
+    SELECT webhook.id, NEW.kind,
+           CAST(json_patch('{}', json_object( -- leaves out what is null
+               'kind', NEW.kind, 'task', NEW.task,
+               'at', strftime('%Y-%m-%dT%H:%M:%S', NEW.at_ms / 1000, 'unixepoch') ||
+                     printf('.%03dZ', NEW.at_ms % 1000),
+               'data', json(NEW.data))) AS BLOB),
+           'waiting', NEW.at_ms, NEW.at_ms
+    FROM webhook JOIN token ON token.id = webhook.token_id
+    WHERE webhook.ended_ms IS NULL AND instr(webhook.kinds_json, json_quote(NEW.kind)) > 0
+      AND (webhook.task IS NULL OR webhook.task = NEW.task)
+      AND token.revoked_ms IS NULL AND (token.expires_ms IS NULL OR token.expires_ms > NEW.at_ms);
+END;
+
+-- What boards order by; smaller is better.
+CREATE VIEW board_value AS
+SELECT id AS entry_id, task, 'time' AS board, tta_ns AS value, 's' AS unit, 9 AS places
+FROM entry WHERE tta_ns IS NOT NULL UNION ALL
+SELECT id, task, 'cost', cost_pico, 'USD', 12 FROM entry WHERE cost_pico IS NOT NULL AND cost_reason IS NULL UNION ALL
+SELECT id, task, 'latency', latency_ns, 'ms', 6 FROM entry WHERE latency_ns IS NOT NULL UNION ALL
+SELECT id, task, 'inference-cost', inference_cost_pico, 'USD', 12
+FROM entry WHERE inference_cost_pico IS NOT NULL UNION ALL
+SELECT id, task, 'energy', energy_uj, 'J', 6 FROM entry WHERE energy_uj IS NOT NULL;
+
+CREATE TRIGGER notice_of_submission AFTER INSERT ON submission_event
+    WHEN EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL) BEGIN
+    INSERT INTO notice (kind, task, at_ms, data)
+    SELECT 'submission', submission.task, NEW.at_ms,
+           json_object('submission', submission.id, 'name', submission.name, 'action', nullif(NEW.action, ''),
+                       'from', NEW.from_state, 'state', NEW.to_state, 'reason', nullif(NEW.reason, ''),
+                       'entry', (SELECT id FROM entry WHERE submission_id = submission.id))
+    FROM submission WHERE submission.id = NEW.submission_id AND submission.source <> 'history';
+END;
+CREATE TRIGGER notice_of_comment AFTER INSERT ON comment
+    WHEN EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL) BEGIN
+    INSERT INTO notice (kind, task, at_ms, data)
+    SELECT 'comment', submission.task, NEW.at_ms,
+           json_object('comment', NEW.id, 'submission', NEW.submission_id, 'thread', NEW.thread_id,
+                       'file', NEW.file, 'line', NEW.line)
+    FROM submission WHERE submission.id = NEW.submission_id;
+END;
+CREATE TRIGGER notice_of_standing AFTER INSERT ON standing
+    WHEN EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL) BEGIN
+    INSERT INTO notice (kind, task, at_ms, data)
+    SELECT 'entry', task, NEW.from_ms,
+           json_object('entry', id, 'name', name, 'author', author, 'state', state, 'submission', submission_id)
+    FROM entry WHERE id = NEW.entry_id AND source <> 'history';
+    -- A record: better than all that stand beside it.
+    INSERT INTO notice (kind, task, at_ms, data)
+    SELECT 'record', mine.task, NEW.from_ms,
+           json_object('entry', entry.id, 'name', entry.name, 'author', entry.author, 'by', mine.board,
+                       'unit', mine.unit,
+                       'value', json(rtrim(rtrim(printf('%d.%0*d', mine.value / power.ten, mine.places,
+                                                        mine.value % power.ten), '0'), '.')))
+    FROM board_value AS mine
+    JOIN (SELECT 6 AS places, 1000000 AS ten UNION ALL SELECT 9, 1000000000 UNION ALL SELECT 12, 1000000000000)
+        AS power ON power.places = mine.places
+    JOIN entry ON entry.id = mine.entry_id
+    WHERE mine.entry_id = NEW.entry_id AND entry.source <> 'history'
+      AND EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL AND instr(kinds_json, '"record"') > 0)
+      AND NOT EXISTS (SELECT 1 FROM board_value AS other
+                      JOIN standing ON standing.entry_id = other.entry_id AND standing.to_ms IS NULL
+                      WHERE other.task = mine.task AND other.board = mine.board
+                        AND other.entry_id <> mine.entry_id AND other.value <= mine.value);
+END;
+CREATE TRIGGER notice_of_standing_end AFTER UPDATE OF to_ms ON standing
+    WHEN NEW.to_ms IS NOT NULL AND EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL) BEGIN
+    INSERT INTO notice (kind, task, at_ms, data)
+    SELECT 'entry', task, NEW.to_ms,
+           json_object('entry', id, 'name', name, 'author', author, 'state', state, 'submission', submission_id,
+                       'reason', nullif(reason, ''))
+    FROM entry WHERE id = NEW.entry_id;
+END;
+CREATE TRIGGER notice_of_run AFTER UPDATE OF state ON run
+    WHEN NEW.state IN ('reached', 'missed', 'failed', 'cancelled')
+     AND OLD.state NOT IN ('reached', 'missed', 'failed', 'cancelled')
+     AND EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL) BEGIN
+    INSERT INTO notice (kind, task, at_ms, data)
+    SELECT 'run', task, ifnull(NEW.ended_ms, created_ms),
+           json_object('run', NEW.id, 'entry', id, 'name', name, 'state', NEW.state, 'reason', nullif(NEW.reason, ''))
+    FROM entry WHERE id = NEW.entry_id;
+END;
+CREATE TRIGGER notice_of_board AFTER INSERT ON change
+    WHEN NEW.kind = 'board' AND EXISTS (SELECT 1 FROM webhook WHERE ended_ms IS NULL) BEGIN
+    INSERT INTO notice (kind, task, at_ms, data)
+    VALUES ('board', substr(NEW.topic, length('board:') + 1), NEW.at_ms, json_object('entry', NEW.ref));
+END;
 
 -- What readers see, in the order of the structs in server/store/records.h.
 DROP VIEW entry_row;

@@ -36,7 +36,9 @@ route_handler_fn handle_list_agents, handle_get_agent;                /* agents.
 route_handler_fn handle_register, handle_claim;                       /* lease.c */
 route_handler_fn handle_heartbeat, handle_events, handle_finish, handle_release; /* attempt.c */
 route_handler_fn handle_list_tokens, handle_get_token, handle_post_token,
-    handle_delete_token;                                        /* tokens.c */
+    handle_delete_token;                                                        /* tokens.c */
+route_handler_fn handle_post_webhook, handle_list_webhooks, handle_get_webhook; /* webhooks.c */
+route_handler_fn handle_delete_webhook, handle_list_deliveries, handle_redeliver;
 route_handler_fn handle_stream;                                 /* stream.c */
 route_handler_fn handle_healthz, handle_readyz, handle_openapi; /* service.c */
 

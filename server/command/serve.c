@@ -15,8 +15,8 @@ enum { RATE_PER_SECOND = 100 };
 struct line {
     const char *listen, *data_dir, *db, *web_dir;
     const char *trusted_proxy;
-    int64_t workers, rate_address, rate_token;
-    bool read_only, db_given, https, rate_loopback;
+    int64_t workers, rate_address, rate_token, webhook_timeout_ms;
+    bool read_only, db_given, https, rate_loopback, webhook_allow_private;
 };
 
 static bool read_line(int argc, char *const *argv, struct line *line, int *exit_code);
@@ -73,6 +73,10 @@ static bool read_line(int argc, char *const *argv, struct line *line, int *exit_
          "limit clients on this machine, too"},
         {"https", OPT_FLAG, &line->https, NULL, 0, 0, NULL,
          "browsers reach this server by TLS alone: cookies are Secure"},
+        {"webhook-allow-private", OPT_FLAG, &line->webhook_allow_private, NULL, 0, 0, NULL,
+         "let webhooks reach any address, by http as well: for tests and closed networks"},
+        {"webhook-timeout-ms", OPT_INT, &line->webhook_timeout_ms, NULL, 100, 60000, "MS",
+         "how long one try of a delivery may take (default 10000)"},
         {"read-only", OPT_FLAG, &line->read_only, NULL, 0, 0, NULL, "refuse every write"},
     };
     const struct opt_command command = {
@@ -145,7 +149,9 @@ static enum status serve(const struct line *line, const char *db_path,
                                         .limits = {.per_address = (int)line->rate_address,
                                                    .per_token = (int)line->rate_token,
                                                    .loopback = line->rate_loopback},
-                                        .https = line->https};
+                                        .https = line->https,
+                                        .webhook_allow_private = line->webhook_allow_private,
+                                        .webhook_timeout_ms = line->webhook_timeout_ms};
     struct app *app = NULL;
     enum status status;
     sigset_t signals;

@@ -174,4 +174,16 @@ enum status store_get_version(struct store_reader *reader, struct str topic, int
 /* For /readyz: the database answers. */
 enum status store_ping(struct store_reader *reader, struct error *err);
 
+/* Webhooks of one token, those that its owner deleted left out. id 0: all. */
+enum status store_list_webhooks(struct store_reader *reader, struct arena *arena, int64_t token_id,
+                                int64_t id, struct webhook_record **rows, size_t *count,
+                                struct error *err);
+/* Newest first, with id < before_id unless that is 0. */
+enum status store_list_deliveries(struct store_reader *reader, struct arena *arena,
+                                  int64_t webhook_id, int64_t before_id, int limit,
+                                  struct delivery_record **rows, size_t *count, struct error *err);
+/* When the next delivery is due; none: nothing waits. */
+enum status store_get_next_delivery(struct store_reader *reader, struct opt_i64 *next_ms,
+                                    struct error *err);
+
 #endif

@@ -355,6 +355,27 @@ struct price_catalog_record {
     char sha256[2 * SHA256_BYTES + 1];
 };
 
+struct webhook_record {
+    int64_t id;
+    const char *url, *kinds_json, *task; /* task NULL: of all */
+    int64_t created_ms;
+    struct opt_i64 ended_ms; /* given up */
+    const char *reason;      /* why */
+    int64_t waiting;         /* deliveries */
+};
+
+struct delivery_record {
+    int64_t id;
+    const char *kind;
+    struct str body;
+    const char *state; /* waiting | delivered | failed */
+    int64_t tries, next_ms;
+    struct opt_i64 http_status;
+    const char *error; /* of the last try; "" */
+    int64_t created_ms;
+    struct opt_i64 ended_ms;
+};
+
 struct change_record {
     int64_t id;
     const char *topic; /* "run:7", "board:cifar10-train", "queue" */

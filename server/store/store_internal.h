@@ -33,14 +33,14 @@ void fault_reach(struct fault *fault, const char *name);
 
 struct db {
     sqlite3 *handle;
-    sqlite3_stmt *stmts[STMT_COUNT]; /* NULL where the connection may not */
-    const struct task_table *tasks;  /* writer only */
-    struct store *store;             /* writer only */
-    int64_t now_ms;                  /* writer only: of the running command */
-    bool queue_changed;              /* writer only: since the last COMMIT */
-    int64_t pruned_ms, touched_ms;   /* writer only: when verb_sweep last did so */
-    struct fault fault;              /* writer only */
-    long steps_left;                 /* reader only: progress calls until ST_TIMEOUT */
+    sqlite3_stmt *stmts[STMT_COUNT];         /* NULL where the connection may not */
+    const struct task_table *tasks;          /* writer only */
+    struct store *store;                     /* writer only */
+    int64_t now_ms;                          /* writer only: of the running command */
+    bool queue_changed;                      /* writer only: since the last COMMIT */
+    int64_t pruned_ms, touched_ms, hooks_ms; /* writer only: when verb_sweep last did so */
+    struct fault fault;                      /* writer only */
+    long steps_left;                         /* reader only: progress calls until ST_TIMEOUT */
 };
 
 struct store_reader {
@@ -229,6 +229,9 @@ enum status db_price_rented(struct db *db, struct arena *arena, const struct db_
 struct new_entry;
 enum status db_price_claim(struct db *db, struct arena *arena, const struct new_entry *entry,
                            int64_t entry_id, struct error *err);
+
+/* Gives up webhooks whose token is over or for which too much waits (webhook.c). */
+enum status db_give_webhooks_up(struct db *db, struct arena *arena, struct error *err);
 
 /* The attempt that a verb of an agent names (attempt.c). */
 struct attempt {

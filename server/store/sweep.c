@@ -5,10 +5,16 @@
 #include "server/store/store_internal.h"
 #include "server/store/verbs.h"
 
-enum { ALIVE_EVERY_MS = 5000, TOUCH_EVERY_MS = 60000, PRUNE_EVERY_MS = 3600000 };
+enum {
+    ALIVE_EVERY_MS = 5000,
+    HOOKS_EVERY_MS = 60000,
+    TOUCH_EVERY_MS = 60000,
+    PRUNE_EVERY_MS = 3600000
+};
 
-#define CHANGES_KEPT_MS  (INT64_C(7) * 24 * 3600 * 1000)
-#define SESSIONS_KEPT_MS (INT64_C(24) * 3600 * 1000) /* after they expired */
+#define CHANGES_KEPT_MS    (INT64_C(7) * 24 * 3600 * 1000)
+#define DELIVERIES_KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
+#define SESSIONS_KEPT_MS   (INT64_C(24) * 3600 * 1000) /* after they expired */
 
 struct open_attempt {
     int64_t id, job_id, run_id, entry_id;
@@ -65,6 +71,8 @@ enum status verb_sweep(struct db *db, struct arena *arena, void *args, struct er
         status = write_alive(db, err);
     if (status == ST_OK && db->now_ms - db->touched_ms >= TOUCH_EVERY_MS)
         status = touch_tokens(db, sweep->store, err);
+    if (status == ST_OK && db->now_ms - db->hooks_ms >= HOOKS_EVERY_MS)
+        status = db_give_webhooks_up(db, arena, err);
     if (status == ST_OK && db->now_ms - db->pruned_ms >= PRUNE_EVERY_MS)
         status = prune(db, err);
     return status;
@@ -273,6 +281,8 @@ static enum status prune(struct db *db, struct error *err)
     db->pruned_ms = db->now_ms;
     if (status == ST_OK)
         status = run_one(db, STMT_DELETE_OLD_ANSWERS, db->now_ms - IDEMPOTENCY_KEPT_MS, err);
+    if (status == ST_OK)
+        status = run_one(db, STMT_DELETE_OLD_DELIVERIES, db->now_ms - DELIVERIES_KEPT_MS, err);
     return status == ST_OK
                ? run_one(db, STMT_DELETE_OLD_SESSIONS, db->now_ms - SESSIONS_KEPT_MS, err)
                : status;

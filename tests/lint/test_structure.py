@@ -21,6 +21,7 @@ ALLOWED = {
     "server/mlperf": ["server/rank"],
     "server/queue": ["server/store"],
     "server/http": ["server/store"],
+    "server/hook": ["server/store"],
     "server/api": ["server"],
     "server/page": ["server"],
     "server/command": ["server"],
@@ -44,7 +45,7 @@ THIRD_PARTY = {
     "sqlite3.h": "server/store/",
     "jansson.h": "common/json.h",
     "openssl/": "common/crypto",
-    "curl/": "agent/run/client",
+    "curl/": ("agent/run/client", "server/hook/"),
     "png.h": "agent/data/png",
     "zlib.h": ("agent/run/spool", "server/mlperf/gunzip"),
 }
