@@ -333,10 +333,10 @@ static void hash_content(const struct new_entry *entry, const struct submission_
     hash_part(hash, files->entry);
     if (files->has_progress)
         hash_part(hash, files->progress);
-    for (size_t i = 0; i < files->further_count; i++) {
-        hash_part(hash, str_from_cstr(files->further[i].name));
-        hash_part(hash, files->further[i].bytes);
-    }
+    for (size_t i = 0; i < files->further_count; i++)
+        hash_part(
+            hash,
+            files->further[i].bytes); /* their names are given by the entry's, or as one likes */
     sha256_finish(hash, digest);
 }
 
@@ -675,6 +675,8 @@ static enum status insert_checks(struct db *db, const struct intake_row *row, st
         const struct check_record *check = &row->entry->checks[i];
         struct query_run run = query_begin(db, STMT_INSERT_ENTRY_CHECK, NULL);
 
+        assert(!check->ordinal.has ||
+               row->run_ids != NULL); /* a check of a run is of an entry with runs */
         query_bind_i64(&run, row->entry_id);
         query_bind_opt(&run, check->ordinal.has
                                  ? (struct opt_i64){true, row->run_ids[check->ordinal.value - 1]}

@@ -336,7 +336,7 @@ class World:
         held = [entry for entry in self.entries.values() if entry.owner and entry.state not in GIVEN_UP]
         if held:
             old = self.rng.choice(held)
-            if self.rng.random() < 0.5 and len(old.content.files()[1]) < 2:  # several: their names are of the content
+            if self.rng.random() < 0.5:
                 body = self.body_of(old.content, self.free_name(old.task))
             else:
                 body = self.body_of(Content(self.rng, old.task, old.author, old.content.date_text), old.name)
