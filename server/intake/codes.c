@@ -183,7 +183,7 @@ const struct intake_code intake_codes[] = {
     PROGRESS_CODE("epoch_hours_look_swapped", INTAKE_WARNING,
                   "the headings epoch and hours look exchanged", "exchange the two headings",
                   "hours\tepoch\ttop1Accuracy\n1\t0.1\t80\n2\t0.2\t90\n3\t0.3\t94\n4\t0.4\t95\n"),
-    PROGRESS_CODE("accuracy_hours_look_swapped", INTAKE_WARNING,
+    PROGRESS_CODE("accuracy_hours_look_swapped", INTAKE_ERROR,
                   "the headings of hours and accuracy look exchanged", "exchange the two headings",
                   HEADER "1\t60\t0.1\n2\t80\t0.2\n3\t79\t0.3\n4\t94\t0.4\n"),
     {"top1_top5_look_swapped", INTAKE_WARNING,
