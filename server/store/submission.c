@@ -1,4 +1,5 @@
 /* server/store/submission.c: takes entries in: submissions of people and published history. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
