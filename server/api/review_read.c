@@ -45,6 +45,11 @@ bool review_find_file(struct arena *arena, const struct submission_record *submi
     const char *entry = arena_printf(arena, "%s.json", submission->name);
     const char *progress = arena_printf(arena, "%s.tsv", submission->name);
 
+    for (size_t i = 0; i < files->further_count; i++)
+        if (strcmp(name, files->further[i].name) == 0) {
+            *bytes = files->further[i].bytes;
+            return true;
+        }
     if (entry != NULL && strcmp(name, entry) == 0)
         *bytes = files->entry;
     else if (files->has_progress && progress != NULL && strcmp(name, progress) == 0)
