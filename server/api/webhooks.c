@@ -92,11 +92,13 @@ static enum status find_webhook(struct request *request, struct store_reader *re
                                      &count, err);
     if (status != ST_OK)
         return status;
-    if (count == 0)
-        return error_set_code(err, ST_NOT_FOUND, "not-found", NULL, NULL,
-                              "your token has no such webhook");
-    *webhook = rows[0];
-    return ST_OK;
+    if (count > 0) {
+        *webhook = rows[0];
+        return ST_OK;
+    }
+    (void)error_set_code(err, ST_NOT_FOUND, "not-found", NULL, NULL,
+                         "your token has no such webhook");
+    return ST_NOT_FOUND;
 }
 
 void handle_get_webhook(struct request *request, struct response *response)

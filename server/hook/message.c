@@ -11,14 +11,18 @@
 void message_format_secret(const unsigned char secret[MESSAGE_SECRET_BYTES],
                            char text[MESSAGE_SECRET_CHARS + 1])
 {
-    memcpy(text, "whs_", 4);
-    str_format_hex(secret, MESSAGE_SECRET_BYTES, text + 4);
+    char hex[2 * MESSAGE_SECRET_BYTES + 1];
+
+    str_format_hex(secret, MESSAGE_SECRET_BYTES, hex);
+    (void)snprintf(text, MESSAGE_SECRET_CHARS + 1, "whs_%s", hex);
+    explicit_bzero(hex, sizeof hex);
 }
 
 void message_sign(struct str secret_text, int64_t delivery, int64_t timestamp_s, struct str body,
                   char signature[MESSAGE_SIGNATURE_CHARS + 1])
 {
     unsigned char digest[SHA256_BYTES];
+    char hex[SHA256_HEX_BYTES];
     struct buf signed_text;
 
     buf_init(&signed_text, body.len + 64);
@@ -27,8 +31,8 @@ void message_sign(struct str secret_text, int64_t delivery, int64_t timestamp_s,
     if (signed_text.failed)
         abort(); /* no memory: nothing unsigned may leave */
     crypto_hmac_sha256(secret_text, buf_str(&signed_text), digest);
-    memcpy(signature, "v1=", 3);
-    str_format_hex(digest, sizeof digest, signature + 3);
+    str_format_hex(digest, sizeof digest, hex);
+    (void)snprintf(signature, MESSAGE_SIGNATURE_CHARS + 1, "v1=%s", hex);
     buf_fini(&signed_text);
 }
 

@@ -240,6 +240,7 @@ static bool prepare(struct transfer *transfer, const struct begun_delivery *deli
     return transfer->headers != NULL && set_options(transfer, delivery);
 }
 
+/* One row for each option. NOLINTNEXTLINE(readability-function-cognitive-complexity): of the macro */
 static bool set_options(struct transfer *transfer, const struct begun_delivery *delivery)
 {
     const struct sender_options *options = &transfer->sender->options;
@@ -339,6 +340,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/* libcurl's type, without const. NOLINTNEXTLINE(readability-non-const-parameter) */
 static size_t discard(char *data, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;

@@ -9,6 +9,7 @@
 static enum status refuse(struct error *err, const char *hint, const char *why);
 static enum status check_parts(CURLU *parts, bool allow_private, struct error *err);
 static bool has_part(CURLU *parts, CURLUPart part);
+static bool is_plain_host(const char *host);
 static enum status check_port(const char *port, bool allow_private, struct error *err);
 
 enum status target_check(struct str text, bool allow_private, struct arena *arena, const char **url,
@@ -73,6 +74,10 @@ static enum status check_parts(CURLU *parts, bool allow_private, struct error *e
     else if (strcmp(scheme, "https") != 0 && !(allow_private && strcmp(scheme, "http") == 0))
         status = refuse(err, NULL,
                         allow_private ? "its scheme is http or https" : "its scheme is https");
+    else if (!is_plain_host(host))
+        status =
+            refuse(err, "write names in other scripts as xn--",
+                   "its host is no name of letters, digits, points and hyphens, nor an address");
     else if (has_part(parts, CURLUPART_FRAGMENT) || has_part(parts, CURLUPART_ZONEID) ||
              has_part(parts, CURLUPART_USER) || has_part(parts, CURLUPART_PASSWORD))
         status = refuse(err, NULL, "it has a fragment, a zone, a user or a password");
@@ -88,6 +93,14 @@ static enum status check_parts(CURLU *parts, bool allow_private, struct error *e
     curl_free(host);
     curl_free(port);
     return status;
+}
+
+/* libcurl decodes %XX in a host: what comes out need not be a name. */
+static bool is_plain_host(const char *host)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+    return host[0] == '[' || (host[0] != '\0' && host[strspn(host, plain)] == '\0');
 }
 
 static bool has_part(CURLU *parts, CURLUPart part)

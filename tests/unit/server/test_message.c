@@ -87,6 +87,8 @@ static void only_urls_of_public_https_pass(void **state)
         {"https://2130706433/", NULL, true},
         {"https://0177.0.0.1/", NULL, true},
         {"https://%31%32%37.0.0.1/", NULL, true},
+        {"https://0%7f.1/", NULL, false},
+        {"https://a%00.example.org/", NULL, false},
         {"https://[::ffff:127.0.0.1]/", NULL, true},
         {"https://localhost/", NULL, true},
         {"https://example.org:22/", NULL, false},
