@@ -89,6 +89,7 @@ void app_destroy(struct app *app)
     store_lock_release(server->lock_fd); /* behind the last write */
     board_cache_destroy(app->board_bytes);
     router_destroy(server->router);
+    mlperf_rules_destroy(app->mlperf);
     task_table_destroy(app->tasks);
     if (app->has_reader_key)
         (void)pthread_key_delete(app->reader_key);
@@ -143,6 +144,8 @@ static enum status open_parts(struct server *server, const struct app_options *o
         return error_set(err, ST_NO_MEMORY, NULL, "no further thread key");
     app->has_reader_key = true;
     status = task_table_create(&app->tasks, err);
+    if (status == ST_OK)
+        status = mlperf_rules_create(&app->mlperf, err);
     if (status == ST_OK)
         status = router_create(tables, ARRAY_LEN(tables), &server->router, err);
     if (status == ST_OK)

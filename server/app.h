@@ -15,6 +15,7 @@
 #include "common/task.h"
 #include "server/http/client.h"
 #include "server/http/rate.h"
+#include "server/mlperf/rules.h"
 #include "server/store/store.h"
 
 struct board_cache; /* server/api/board_cache.h */
@@ -24,6 +25,7 @@ struct sender;      /* server/hook/sender.h */
 
 struct app {
     struct task_table *tasks;
+    struct mlperf_rules *mlperf; /* of MLPerf's rounds */
     struct store *store;
     const char *db_path;
     bool read_only;      /* writes are answered 503 */

@@ -27,6 +27,8 @@ route_handler_fn handle_patch_submission, handle_patch_task;          /* correct
 route_handler_fn handle_list_submissions, handle_get_submission,      /* submissions.c */
     handle_get_submission_file;                                       /* submissions.c */
 route_handler_fn handle_get_leaderboard, handle_get_records;          /* leaderboards.c */
+route_handler_fn handle_validate_logs, handle_post_logs;              /* mlperf.c */
+route_handler_fn handle_get_profile;                                  /* profile.c */
 route_handler_fn handle_get_entry;                                    /* entries.c */
 route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
 route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */

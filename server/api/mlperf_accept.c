@@ -266,8 +266,11 @@ static enum status fill_files(const struct mlperf_source *source, struct arena *
         char digest[SHA256_HEX_BYTES];
 
         crypto_sha256_hex(source->bytes[i], digest);
-        further[i] =
-            (struct submission_file){.name = result->runs[i].file->name, .bytes = source->bytes[i]};
+        further[i] = (struct submission_file){.name = result->runs[i].file->name,
+                                              .bytes = source->bytes[i],
+                                              .sha256 = arena_copy(arena, str_from_cstr(digest))};
+        if (further[i].sha256 == NULL)
+            text.failed = true;
         json_out_begin(&out, NULL, '{');
         json_out_text(&out, "file", result->runs[i].file->name);
         json_out_text(&out, "sha256", digest);

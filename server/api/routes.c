@@ -5,6 +5,7 @@
 #define SUBMISSION_BYTES_MAX \
     (1u << 20) /* the files of common/entry.h, as JSON with its escapes, too */
 #define EVENTS_BYTES_MAX (256u << 10)
+#define LOGS_BYTES_MAX   (32u << 20) /* all logs of an entry of MLPerf; one may have 16 MiB */
 
 static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/v1/tasks", .handle = handle_list_tasks},
@@ -75,6 +76,19 @@ static const struct route routes[] = {
      .pattern = "/v1/submissions/{submission}/files/{name}",
      .handle = handle_get_submission_file,
      .optional_auth = true},
+
+    {.method = HTTP_POST,
+     .pattern = "/v1/mlperf/logs/validate",
+     .handle = handle_validate_logs,
+     .media = MEDIA_MULTIPART,
+     .body_bytes_max = LOGS_BYTES_MAX},
+    {.method = HTTP_POST,
+     .pattern = "/v1/mlperf/logs",
+     .handle = handle_post_logs,
+     .scopes = SCOPE_SUBMIT,
+     .media = MEDIA_MULTIPART,
+     .body_bytes_max = LOGS_BYTES_MAX},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/profile", .handle = handle_get_profile},
 
     {.method = HTTP_GET, .pattern = "/v1/leaderboards/{task}", .handle = handle_get_leaderboard},
     {.method = HTTP_GET,

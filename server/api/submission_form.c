@@ -301,6 +301,10 @@ static void check_members(struct request *request, bool named, struct submission
         (void)request_fault(request, "unknown_task", parts ? "task" : "/task",
                             "GET /v1/tasks lists them", err, "there is no task \"%.*s\"",
                             (int)str_utf8_cut(form->task_id, 64), form->task_id.data);
+    if (form->task != NULL && form->task->mlperf_round != NULL)
+        (void)request_fault(request, "wrong_form", parts ? "task" : "/task",
+                            "Send the runs' logs to POST /v1/mlperf/logs.", err,
+                            "entries of %s are the logs of its runs", form->task->id);
     if (named && !form->has_name)
         (void)request_fault(request, "missing_member", parts ? "name" : "/name",
                             parts ? "give the entry's part a file name, or send a name" : NULL, err,

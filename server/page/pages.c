@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "server/api/boards.h"
+#include "server/api/profile.h"
 #include "server/app.h"
 #include "server/page/assets.h"
 #include "server/page/board_page.h"
@@ -13,6 +14,7 @@
 #include "server/page/home_page.h"
 #include "server/page/price_page.h"
 #include "server/page/problem_page.h"
+#include "server/page/profile_page.h"
 #include "server/page/queue_page.h"
 #include "server/page/render.h"
 #include "server/page/run_page.h"
@@ -41,6 +43,7 @@ static enum status draw_board(struct page_work *work, struct buf *out);
 static enum status draw_run(struct page_work *work, struct buf *out);
 static enum status draw_entry(struct page_work *work, struct buf *out);
 static enum status draw_price(struct page_work *work, struct buf *out);
+static enum status draw_profile(struct page_work *work, struct buf *out);
 static enum status draw_queue(struct page_work *work, struct buf *out);
 
 typedef enum status draw_fn(struct page_work *work, struct buf *out);
@@ -71,6 +74,11 @@ static void handle_entry(struct request *request, struct response *response)
 static void handle_price(struct request *request, struct response *response)
 {
     send_page(request, response, draw_price);
+}
+
+static void handle_profile(struct request *request, struct response *response)
+{
+    send_page(request, response, draw_profile);
 }
 
 static void handle_queue(struct request *request, struct response *response)
@@ -123,6 +131,7 @@ static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/runs/{run}", .handle = handle_run, .html = true},
     {.method = HTTP_GET, .pattern = "/entries/{entry}", .handle = handle_entry, .html = true},
     {.method = HTTP_GET, .pattern = "/prices/{price}", .handle = handle_price, .html = true},
+    {.method = HTTP_GET, .pattern = "/profile", .handle = handle_profile, .html = true},
     {.method = HTTP_GET, .pattern = "/queue", .handle = handle_queue, .html = true},
     {.method = HTTP_GET, .pattern = "/agents", .handle = handle_agents, .html = true},
     {.method = HTTP_GET, .pattern = "/theme", .handle = handle_theme, .html = true},
@@ -395,6 +404,28 @@ static enum status draw_price(struct page_work *work, struct buf *out)
         store_get_price(work->reader, &work->arena, id, &price, &work->err) != ST_OK)
         return work->err.status;
     page_render_price(out, &work->frame, &price);
+    return ST_OK;
+}
+
+/* Without tasks: the choice alone. */
+static enum status draw_profile(struct page_work *work, struct buf *out)
+{
+    struct app *app = work->request->app;
+    struct profile_page data = {.tasks = app->tasks};
+    struct profile_form form = {0};
+    struct profile profile = {0};
+
+    profile_read_form(work->request, false, &form, &work->err);
+    if (work->err.status != ST_OK)
+        return work->err.status;
+    if (form.count > 0) {
+        work->held_all = profile_load(app, &form, &work->arena, &profile, &work->err) == ST_OK;
+        if (!work->held_all)
+            return work->err.status;
+    }
+    data.form = &form;
+    data.profile = &profile;
+    page_render_profile(out, &work->frame, &data);
     return ST_OK;
 }
 

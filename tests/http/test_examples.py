@@ -66,6 +66,7 @@ STEPS = (
     Step("createRevision", "submitter", {"revision": "submission"}, body=REVISION, submission="submission"),
     Step("withdrawSubmission", "submitter", submission="revision"), Step("getHistory", submission="submission"),
     Step("setTask", "operator"),
+    Step("validateLogs"), Step("createLogs", "submitter"), Step("getProfile"),
     Step("getLeaderboard"), Step("getRecords"), Step("getEntry", entry="entry"),
     Step("listPrices"), Step("getPrice"),
     Step("createJobs", "operator", {"job": "jobs.0", "run": "runs.0"}),
@@ -323,8 +324,9 @@ class Runner:
 def multipart(example):
     out = b""
     for name, value in example.items():
-        for text in value if isinstance(value, list) else [value]:
-            file = {"entry": '; filename="example.json"', "progress": '; filename="example.tsv"'}.get(name, "")
+        for number, text in enumerate(value if isinstance(value, list) else [value]):
+            file = {"entry": '; filename="example.json"', "progress": '; filename="example.tsv"',
+                    "log": f'; filename="result_{number}.txt"'}.get(name, "")
             out += f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n{text}\r\n'.encode()
     return out + f"--{BOUNDARY}--\r\n".encode()
 
