@@ -10,9 +10,6 @@
 static void begin_comment(struct request *request, struct response *response);
 static enum status read_comment(struct request *request, struct post_comment *comment,
                                 struct error *err);
-static enum status check_place(struct request *request, const struct post_comment *comment,
-                               struct json_reader *json, struct error *err);
-static int64_t count_lines(struct str text);
 static enum status render_comment(struct command *command, struct error *err);
 static void resolve(struct request *request, struct response *response, bool resolved);
 static void write_comment(struct json_out *out, const struct comment_record *comment);
@@ -101,6 +98,7 @@ static void begin_comment(struct request *request, struct response *response)
 static enum status read_comment(struct request *request, struct post_comment *comment,
                                 struct error *err)
 {
+    struct error fault = {0};
     struct json_reader json;
     struct json_doc doc;
     enum status status = request_arg_id(request, 0, &comment->submission_id, err);
@@ -121,45 +119,16 @@ static enum status read_comment(struct request *request, struct post_comment *co
     if (comment->thread.has && comment->file != NULL)
         (void)json_reader_fault(&json, "file", "bad_value", "leave it out",
                                 "an answer stands where its thread does");
-    if (comment->file != NULL && !comment->thread.has)
-        status = check_place(request, comment, &json, err);
+    if (comment->file != NULL && !comment->thread.has &&
+        review_check_place(request, comment, &fault) == ST_INVALID)
+        (void)json_reader_fault(&json, fault.field, fault.code, fault.hint, "%s", fault.detail);
+    else if (fault.status != ST_OK)
+        status =
+            error_set_code(err, fault.status, fault.code, fault.field, NULL, "%s", fault.detail);
     if (json_reader_finish(&json) != ST_OK)
-        status = ST_INVALID;
+        status = err->status;
     json_doc_fini(&doc);
     return status;
-}
-
-/* Files are never changed: what is found now is there when the comment is stored. */
-static enum status check_place(struct request *request, const struct post_comment *comment,
-                               struct json_reader *json, struct error *err)
-{
-    struct store_reader *reader = app_reader(request->app, err);
-    struct submission_record submission;
-    struct submission_files files;
-    struct str bytes;
-
-    if (reader == NULL ||
-        store_get_submission(reader, request->arena, comment->submission_id, &submission, err) !=
-            ST_OK ||
-        store_get_submission_files(reader, request->arena, submission.id, &files, err) != ST_OK)
-        return err->status;
-    if (!review_find_file(request->arena, &submission, &files, comment->file, &bytes))
-        return json_reader_fault(json, "file", "unknown_file",
-                                 "the submission itself lists its files", "it has no file \"%s\"",
-                                 comment->file);
-    if (comment->line.has && comment->line.value > count_lines(bytes))
-        return json_reader_fault(json, "line", "out_of_range", NULL, "%s has %" PRId64 " lines",
-                                 comment->file, count_lines(bytes));
-    return ST_OK;
-}
-
-static int64_t count_lines(struct str text)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        count += text.data[i] == '\n';
-    return text.len > 0 && text.data[text.len - 1] != '\n' ? count + 1 : count;
 }
 
 /* On the writer's thread, inside the transaction. */

@@ -1,6 +1,7 @@
 /* server/api/review_read.c: see review_read.h. */
 #include "server/api/review_read.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/entry.h"
@@ -13,9 +14,8 @@ static const char *find_state(struct request *request, int64_t id);
 const char *review_read_text(struct json_reader *json, const char *key, bool required,
                              size_t bytes_max, struct arena *arena)
 {
-    const char *copy = NULL;
+    const char *copy;
     struct str text;
-    struct buf clean;
 
     if (!json_read_text(json, key, required, bytes_max, &text))
         return NULL;
@@ -24,19 +24,57 @@ const char *review_read_text(struct json_reader *json, const char *key, bool req
         (void)json_reader_fault(json, key, "bad_value", NULL, "%s is blank", key);
         return NULL;
     }
-    buf_init(&clean, bytes_max + 1);
-    entry_append_without_addresses(&clean, text);
-    if (!clean.failed)
-        copy = arena_copy(arena, buf_str(&clean));
-    buf_fini(&clean);
+    copy = review_clean_text(text, bytes_max, arena);
     if (copy == NULL)
         (void)json_reader_fault(json, key, "bad_value", NULL, "%s is too long", key);
+    return copy;
+}
+
+const char *review_clean_text(struct str text, size_t bytes_max, struct arena *arena)
+{
+    const char *copy = NULL;
+    struct buf clean;
+
+    if (text.len == 0)
+        return NULL;
+    buf_init(&clean, bytes_max + 1);
+    entry_append_without_addresses(&clean, text);
+    if (!clean.failed && clean.len <= bytes_max)
+        copy = arena_copy(arena, buf_str(&clean));
+    buf_fini(&clean);
     return copy;
 }
 
 const char *review_read_reason(struct json_reader *json, struct arena *arena)
 {
     return review_read_text(json, "reason", true, REASON_BYTES_MAX, arena);
+}
+
+/* Files are never changed: what is found now is there when the comment is stored. */
+enum status review_check_place(struct request *request, const struct post_comment *comment,
+                               struct error *err)
+{
+    struct store_reader *reader = app_reader(request->app, err);
+    struct submission_record submission;
+    struct submission_files files;
+    struct str bytes;
+    int64_t lines = 0;
+
+    if (reader == NULL ||
+        store_get_submission(reader, request->arena, comment->submission_id, &submission, err) !=
+            ST_OK ||
+        store_get_submission_files(reader, request->arena, submission.id, &files, err) != ST_OK)
+        return err->status;
+    if (!review_find_file(request->arena, &submission, &files, comment->file, &bytes))
+        return error_set_code(err, ST_INVALID, "unknown_file", "file",
+                              "the submission itself lists its files", "it has no file \"%s\"",
+                              comment->file);
+    for (size_t i = 0; i < bytes.len; i++)
+        lines += bytes.data[i] == '\n' || i + 1 == bytes.len;
+    if (comment->line.has && comment->line.value > lines)
+        return error_set_code(err, ST_INVALID, "out_of_range", "line", NULL,
+                              "%s has %" PRId64 " lines", comment->file, lines);
+    return ST_OK;
 }
 
 bool review_find_file(struct arena *arena, const struct submission_record *submission,

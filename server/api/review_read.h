@@ -7,6 +7,7 @@
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/store/records.h"
+#include "server/store/verbs.h"
 
 #define REASON_BYTES_MAX 1000
 
@@ -15,6 +16,15 @@ const char *review_read_text(struct json_reader *json, const char *key, bool req
                              size_t bytes_max, struct arena *arena);
 /* "reason", which every decision needs. */
 const char *review_read_reason(struct json_reader *json, struct arena *arena);
+
+/* Text for people, not blank, without addresses, in the arena; NULL: blank, or longer than bytes_max. */
+const char *review_clean_text(struct str text, size_t bytes_max, struct arena *arena);
+/* Whether the comment's file, and its line of it, are there. ST_INVALID, field "file" or "line". */
+enum status review_check_place(struct request *request, const struct post_comment *comment,
+                               struct error *err);
+/* An entry's file without addresses; its lines stay what they are. */
+enum status submission_redact(struct str bytes, struct arena *arena, struct buf *out,
+                              struct error *err);
 
 /* The bytes of the submission's file of that name; false: it has none. */
 bool review_find_file(struct arena *arena, const struct submission_record *submission,

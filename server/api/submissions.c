@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "server/api/api.h"
 #include "server/api/boards.h"
+#include "server/api/review_read.h"
 #include "server/api/submission_write.h"
 #include "server/app.h"
 #include "server/http/query.h"
@@ -45,8 +46,6 @@ static bool may_see_address(const struct request *request,
                             const struct submission_record *submission);
 static void send_file(struct request *request, struct response *response,
                       const struct submission_record *submission, struct str bytes, bool is_entry);
-static enum status redact(struct str bytes, struct arena *arena, struct buf *out,
-                          struct error *err);
 static void append_without(struct buf *out, struct str text, struct str address);
 
 void handle_list_submissions(struct request *request, struct response *response)
@@ -373,7 +372,7 @@ static void send_file(struct request *request, struct response *response,
         return;
     }
     buf_init(&redacted, RESPONSE_BODY_BYTES_MAX);
-    if (redact(bytes, request->arena, &redacted, &err) != ST_OK) {
+    if (submission_redact(bytes, request->arena, &redacted, &err) != ST_OK) {
         response_send_error(response, &err);
     } else {
         response_add_header(response, "Daybreak-Redacted", "authorEmail");
@@ -384,7 +383,8 @@ static void send_file(struct request *request, struct response *response,
 
 /* The member's value goes, and the same address wherever else the text has it. A file that is no longer read as
  * JSON is not shown at all. */
-static enum status redact(struct str bytes, struct arena *arena, struct buf *out, struct error *err)
+enum status submission_redact(struct str bytes, struct arena *arena, struct buf *out,
+                              struct error *err)
 {
     const struct json_place *place;
     struct error fault = {0};

@@ -229,17 +229,22 @@ static void fill_misc(struct arena *arena, const struct entry_page *data, struct
 static void fill_files(struct arena *arena, const struct entry_page *data, struct entry_view *view)
 {
     static const char *const endings[] = {"json", "tsv"};
-    struct link_view *files = ARENA_NEW_ARRAY(arena, ARRAY_LEN(endings), struct link_view);
+    struct link_view *files = ARENA_NEW_ARRAY(arena, ARRAY_LEN(endings) + 1, struct link_view);
 
     if (files == NULL || !data->entry->submission_id.has)
         return;
+    files[view->files_count++] = (struct link_view){
+        .label = STR("Submission"),
+        .href = format_text(arena, "/submissions/%" PRId64, data->entry->submission_id.value),
+    };
     for (size_t i = 0; i < (data->has_progress ? 2 : 1); i++) {
         struct buf address;
 
         buf_init(&address, 2048);
         buf_appendf(&address, "/v1/submissions/%" PRId64 "/files/",
                     data->entry->submission_id.value);
-        render_append_url(&address, view->name);
+        render_append_url(&address,
+                          data->files_name == NULL ? view->name : str_from_cstr(data->files_name));
         buf_appendf(&address, ".%s", endings[i]);
         files[view->files_count++] = (struct link_view){
             .label = format_text(arena, ".%s as sent", endings[i]),

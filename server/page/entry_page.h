@@ -20,6 +20,8 @@ struct entry_page {
     const struct check_record *checks; /* rules that it was held against */
     size_t check_count;
     bool has_progress; /* of its submission */
+    const char *
+        files_name; /* stem of its files' names, which a rename of the entry leaves; NULL: as the entry */
 };
 
 void page_render_entry(struct buf *out, const struct page_frame *frame,

@@ -13,7 +13,13 @@
 #define PAGE_BYTES_MAX (4u << 20)
 
 enum page_theme { THEME_SYSTEM, THEME_LIGHT, THEME_DARK };
-enum page_section { SECTION_NONE, SECTION_TASKS, SECTION_QUEUE, SECTION_TOKENS };
+enum page_section {
+    SECTION_NONE,
+    SECTION_TASKS,
+    SECTION_QUEUE,
+    SECTION_SUBMISSIONS,
+    SECTION_TOKENS
+};
 
 /* The request as far as a page's frame shows it. */
 struct page_frame {

@@ -390,6 +390,7 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
                                  &work->err) != ST_OK)
             return work->err.status;
         data.has_progress = submission.has_progress;
+        data.files_name = submission.name;
     }
     page_render_entry(out, &work->frame, &data);
     return ST_OK;

@@ -5,8 +5,10 @@ import concurrent.futures
 import datetime
 import json
 import os
+import re
 import sqlite3
 import sys
+import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 from daybreak import Server, Tap, wait_until  # noqa: E402
@@ -229,6 +231,49 @@ def check_rolling(life):
     life.ok("late" in names and "slow" in names, "both are listed there with the reason", names)
 
 
+def check_pages(life):
+    """The same by forms, without scripts: a reviewer signs in, comments, decides; who may not sees no form."""
+    set_task(life, policy="open", review="all")
+    _, item, _ = life.send("by-hand", 0.05)
+    path = f"/submissions/{item['submission']}"
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "text/html"}
+
+    def post(place, fields, cookie=""):
+        return life.server.request("POST", place, urllib.parse.urlencode(fields), None, {**form, "Cookie": cookie})
+
+    _, _, page = life.server.request("GET", path, None, None, {"Accept": "text/html"})
+    life.ok(b'id="decide"' not in page and b'id="comment"' not in page and b"ada@example.org" not in page,
+            "who is not signed in sees no form and no address")
+    cookies = {}
+    for who, token in (("reviewer", life.reviewer), ("owner", life.owner)):
+        _, headers, _ = post("/login", {"token": token, "back": path})
+        cookies[who] = headers["Set-Cookie"].split(";")[0]
+    page = life.server.request("GET", path, None, None, {"Accept": "text/html", "Cookie": cookies["reviewer"]})[2].decode()
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page).group(1)
+    life.ok('id="decide"' in page and 'id="withdraw"' not in page and "ada@example.org" in page, "a reviewer sees what he may do")
+    status, _, _ = post(f"{path}/review", {"action": "accept", "reason": "x"}, cookies["reviewer"])
+    life.ok(status == 403 and life.get(item["submission"])["state"] == "in_review", "a form without its field is refused", status)
+    status, headers, _ = post(f"{path}/comments", {"csrf": csrf, "text": "Why so fast?\nIt is.", "file": "by-hand.tsv", "line": "2"},
+                              cookies["reviewer"])
+    life.ok(status == 303 and headers["Location"] == path, "a comment is sent by a form", status)
+    status, _, answer = post(f"{path}/comments", {"csrf": csrf, "text": "x", "line": "2"}, cookies["reviewer"])
+    life.ok(status == 422 and b"line" in answer, "one in no place is refused as a page", status)
+    page = life.server.request("GET", path, None, None, {"Accept": "text/html", "Cookie": cookies["owner"]})[2].decode()
+    thread = re.search(r'class="thread" id="comment-(\d+)"', page)
+    line = page[page.index('id="f2-L2"'):page.index('id="f2-L3"')]
+    life.ok(thread and "Why so fast?" in line and 'id="withdraw"' in page and 'id="decide"' not in page,
+            "it stands beside its line; the owner may take the submission back")
+    theirs = re.search(r'name="csrf" value="([^"]+)"', page).group(1)
+    status, _, _ = post(f"{path}/review", {"csrf": theirs, "action": "accept", "reason": "mine"}, cookies["owner"])
+    life.ok(status == 403, "the owner decides nothing", status)
+    status, _, _ = post(f"{path}/threads/{thread.group(1)}/resolve", {"csrf": theirs}, cookies["owner"])
+    life.ok(status == 303, "but closes the thread", status)
+    status, _, _ = post(f"{path}/review", {"csrf": csrf, "action": "accept", "reason": "plausible"}, cookies["reviewer"])
+    life.ok(status == 303 and life.get(item["submission"])["state"] == "accepted", "the reviewer accepts by a form", status)
+    status, _, answer = post(f"{path}/review", {"csrf": csrf, "action": "accept", "reason": "again"}, cookies["reviewer"])
+    life.ok(status == 409 and b"<html" in answer, "twice is refused, as a page", status)
+
+
 def main():
     tap = Tap()
     with Server() as server:
@@ -240,6 +285,7 @@ def main():
         waiting = check_refusals(life, lineage[1])
         check_deadlines(life, waiting)
         check_rolling(life)
+        check_pages(life)
     tap.done()
 
 
