@@ -193,6 +193,25 @@ void measure_profile(const double *times, size_t rows, size_t columns, double r_
     }
 }
 
+struct measure_trials measure_trials(const int64_t *tta_ns, size_t reached, size_t count)
+{
+    struct measure_trials trials = {.count = count, .reached = reached};
+    double seconds[MEASURE_TRIALS_MAX] = {0};
+
+    assert(count > 0);
+    assert(reached <= count);
+    assert(count <= MEASURE_TRIALS_MAX);
+    for (size_t i = 0; i < reached; i++)
+        seconds[i] = (double)tta_ns[i] / 1e9;
+    trials.p = (double)reached / (double)count;
+    measure_wilson(reached, count, &trials.p_low, &trials.p_high);
+    trials.spread = measure_spread(seconds, reached);
+    trials.has_spread = reached >= 2;
+    if (trials.has_spread)
+        measure_mean_interval(&trials.spread, &trials.mean_low, &trials.mean_high);
+    return trials;
+}
+
 int64_t measure_median(int64_t *values, size_t count)
 {
     int64_t low, high;

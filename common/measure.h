@@ -64,6 +64,18 @@ struct measure_trimmed measure_trim(double *values, size_t count, size_t dropped
 void measure_profile(const double *times, size_t rows, size_t columns, double r_max,
                      double *scores);
 
+/* n runs of one entry, of which some reached the target in so many nanoseconds. */
+struct measure_trials {
+    size_t count, reached;
+    double p, p_low, p_high;      /* probability of reaching the target, with its Wilson interval */
+    bool has_spread;              /* two or more reached it */
+    struct measure_spread spread; /* of the times of those, in s */
+    double mean_low, mean_high;   /* the mean's 95 % interval, in s */
+};
+/* count > 0, reached <= count <= MEASURE_TRIALS_MAX. */
+#define MEASURE_TRIALS_MAX 100
+struct measure_trials measure_trials(const int64_t *tta_ns, size_t reached, size_t count);
+
 /* Median, the mean of the two middle ones when count is even. Reorders values. count > 0. */
 int64_t measure_median(int64_t *values, size_t count);
 

@@ -1,4 +1,7 @@
 /* server/api/entries.c: GET /v1/entries/{entry}. */
+#include <string.h>
+
+#include "common/measure.h"
 #include "server/api/api.h"
 #include "server/api/boards.h"
 #include "server/api/json_out.h"
@@ -7,6 +10,7 @@
 #include "server/store/read.h"
 
 static void write_entry(struct json_out *out, const struct entry_record *entry);
+static void write_trials(struct json_out *out, const struct entry_record *entry);
 static enum status write_list_price(struct request *request, struct store_reader *reader,
                                     const struct entry_record *entry, struct json_out *out,
                                     struct error *err);
@@ -41,6 +45,7 @@ void handle_get_entry(struct request *request, struct response *response)
     if (status == ST_OK) {
         json_out_begin(&out, NULL, '{');
         write_entry(&out, &entry);
+        write_trials(&out, &entry);
         status = write_list_price(request, reader, &entry, &out, &err);
     }
     if (status == ST_OK)
@@ -93,6 +98,32 @@ static void write_entry(struct json_out *out, const struct entry_record *entry)
     json_out_number(out, "epoch", entry->epoch_text);
     if (entry->run_count > 0)
         json_out_i64(out, "n", entry->run_count);
+}
+
+/* Once all runs have ended. */
+static void write_trials(struct json_out *out, const struct entry_record *entry)
+{
+    struct measure_trials trials;
+
+    if (entry->run_count == 0 || strcmp(entry->state, "queued") == 0 ||
+        strcmp(entry->state, "running") == 0)
+        return;
+    trials = measure_trials(entry->tta_runs_ns, entry->tta_run_count, (size_t)entry->run_count);
+    json_out_begin(out, "trials", '{');
+    json_out_text(out, "score", entry->score_rule);
+    json_out_i64(out, "n", (int64_t)trials.count);
+    json_out_i64(out, "reached", (int64_t)trials.reached);
+    json_out_double(out, "probability", trials.p);
+    json_out_double(out, "probability_low", trials.p_low);
+    json_out_double(out, "probability_high", trials.p_high);
+    if (trials.has_spread) {
+        json_out_double(out, "mean_s", trials.spread.mean);
+        json_out_double(out, "mean_low_s", trials.mean_low);
+        json_out_double(out, "mean_high_s", trials.mean_high);
+        json_out_double(out, "cv", trials.spread.cv);
+        json_out_double(out, "cv_population", trials.spread.cv_population);
+    }
+    json_out_end(out, '}');
 }
 
 /* The price of the catalog that its cost was computed with, or that what it states is held against. */

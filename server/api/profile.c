@@ -21,7 +21,7 @@ static void write_csv(struct response *response, const struct profile_form *form
 void handle_get_profile(struct request *request, struct response *response)
 {
     struct profile_form form = {0};
-    struct profile profile;
+    struct profile profile = {0};
     struct error err = {0};
     struct arena arena;
     bool csv = false;

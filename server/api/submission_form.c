@@ -28,6 +28,7 @@ static void read_parts(struct request *request, struct submission_form *form, st
 static void take_part(struct request *request, struct submission_form *form,
                       const struct multipart_part *part, struct error *err);
 static struct str stem_of(struct str file_name);
+static void take_former(struct submission_form *form);
 static void check_members(struct request *request, bool named, struct submission_form *form,
                           struct error *err);
 static enum status name_files(struct request *request, struct submission_form *form,
@@ -50,6 +51,8 @@ enum status submission_form_read(struct request *request, bool named, struct sub
         read_parts(request, form, err);
     else if (read_json(request, form, err) != ST_OK)
         return err->status;
+    if (form->revised != NULL)
+        take_former(form);
     check_members(request, named, form, err);
     if (name_files(request, form, err) != ST_OK || err->status != ST_OK)
         return err->status;
@@ -283,6 +286,16 @@ static struct str stem_of(struct str file_name)
                                             : file_name;
 }
 
+/* Task and name of what is revised, where the form says nothing else. */
+static void take_former(struct submission_form *form)
+{
+    if (!form->has_task)
+        form->task_id = str_from_cstr(form->revised->task);
+    if (!form->has_name)
+        form->name = str_from_cstr(form->revised->name);
+    form->has_task = form->has_name = true;
+}
+
 /* What holds for both kinds of bodies; only the way in which they name a member differs. */
 static void check_members(struct request *request, bool named, struct submission_form *form,
                           struct error *err)
@@ -290,12 +303,6 @@ static void check_members(struct request *request, bool named, struct submission
     const bool parts = request->media == MEDIA_MULTIPART;
     struct error fault = {0};
 
-    if (form->revised != NULL && !form->has_task)
-        form->task_id = str_from_cstr(form->revised->task);
-    if (form->revised != NULL && !form->has_name)
-        form->name = str_from_cstr(form->revised->name);
-    form->has_task = form->has_task || form->revised != NULL;
-    form->has_name = form->has_name || form->revised != NULL;
     form->task = form->has_task ? task_find(request->app->tasks, form->task_id) : NULL;
     if (form->has_task && form->task == NULL)
         (void)request_fault(request, "unknown_task", parts ? "task" : "/task",
@@ -376,7 +383,7 @@ static enum status check_sizes(const struct submission_form *form, struct error 
             return too_large(err, "progress", "a file", ENTRY_FILE_BYTES_MAX);
         bytes += form->progress[i].bytes.len;
     }
-    if (bytes > ENTRY_PROGRESS_BYTES_MAX)
+    if (bytes > (size_t)ENTRY_PROGRESS_BYTES_MAX)
         return too_large(err, "progress", "all progress files together", ENTRY_PROGRESS_BYTES_MAX);
     return ST_OK;
 }

@@ -21,7 +21,7 @@ void handle_list_tasks(struct request *request, struct response *response)
     struct task_setting *settings =
         ARENA_NEW_ARRAY(request->arena, tasks->count, struct task_setting);
     struct store_reader *reader = api_begin_read(request, response);
-    int64_t version, sum = 0;
+    int64_t version = 0, sum = 0;
     struct error err = {0};
     struct json_out out;
 
@@ -58,10 +58,10 @@ void handle_get_task(struct request *request, struct response *response)
     const struct task *task = api_find_task(request, response);
     struct store_reader *reader = task == NULL ? NULL : api_begin_read(request, response);
     const char *name = task == NULL ? NULL : task_etag_name(request->arena, task);
-    struct task_setting setting;
+    struct task_setting setting = {0};
     struct error err = {0};
     struct json_out out;
-    int64_t version;
+    int64_t version = 0;
 
     if (reader == NULL)
         return;

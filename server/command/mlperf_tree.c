@@ -102,7 +102,9 @@ void mlperf_entry_fini(struct mlperf_entry *entry)
     arena_fini(&entry->arena);
 }
 
-static enum status list_level(struct mlperf_tree *tree, const char *path, int level,
+/* Recursion to a depth of LEVELS. */
+static enum status list_level(/* NOLINT(misc-no-recursion) */
+                              struct mlperf_tree *tree, const char *path, int level,
                               struct error *err)
 {
     char folder[PATH_BYTES_MAX];
@@ -283,7 +285,7 @@ static enum status load_description(const struct mlperf_tree *tree, struct mlper
     char path[PATH_BYTES_MAX];
     struct error fault = {0};
     enum status status;
-    struct str text;
+    struct str text = {0};
 
     (void)snprintf(path, sizeof path, "%s/%s/%s/%s/entry.json", tree->dir, entry->round,
                    entry->submitter, entry->system);

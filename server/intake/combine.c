@@ -36,7 +36,7 @@ void judge_seeds(struct judge *judge, const json_t *misc)
 {
     const size_t run_count = judge->input->progress_count;
     struct intake_place place = {.file = INTAKE_ENTRY, .field = "misc"};
-    const char *seeds[ENTRY_RUNS_MAX];
+    const char *seeds[ENTRY_RUNS_MAX] = {0};
     size_t count = 0;
 
     if (!read_seeds(judge, misc, &place, seeds, &count))

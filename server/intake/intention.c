@@ -90,7 +90,7 @@ static const char *plain_number(struct judge *judge, struct str text)
             if (c == ',' && text.len > i + 4 && points == 0 && commas >= 1 &&
                 memchr(text.data + i, '.', text.len - i) != NULL)
                 continue; /* 1,234.5 */
-            number[length++] = c == ',' ? '.' : c;
+            number[length++] = (char)(c == ',' ? '.' : c);
         } else if (c == '-' || c == '/') {
             return NULL;
         } else if (length > 0) {
@@ -147,11 +147,9 @@ static bool find_date_parts(struct str text, int parts[3], int digits[3])
             parts[part] = 10 * parts[part] + (c - '0');
             if (++digits[part] > 8)
                 return false;
-        } else if (digits[part] == 0) {
-            return false;
-        } else if (part < 2 && strchr("-/. ", c) != NULL) {
+        } else if (digits[part] > 0 && part < 2 && strchr("-/. ", c) != NULL) {
             part++;
-        } else if (part == 2 && strchr("T ", c) != NULL) {
+        } else if (digits[part] > 0 && part == 2 && strchr("T ", c) != NULL) {
             break;
         } else {
             return false;

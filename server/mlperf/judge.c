@@ -348,7 +348,7 @@ static void score(struct judging *judging)
     const size_t most = judging->input->benchmark->scored_runs;
     struct mlperf_result *result = judging->result;
     struct score_run runs[MLPERF_RUNS_MAX];
-    double values[MLPERF_RUNS_MAX], sum = 0.0;
+    double values[MLPERF_RUNS_MAX] = {0}, sum = 0.0;
     const size_t missed =
         most == 0 ? result->run_count - result->converged_count : most - result->scored_count;
     size_t count = 0, first = 0;

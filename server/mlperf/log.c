@@ -127,6 +127,7 @@ enum status mlperf_reader_feed(struct mlperf_reader *reader, struct str bytes, s
 {
     enum status status = ST_OK;
 
+    assert(reader != NULL);
     while (bytes.len > 0 && status == ST_OK) {
         const char *end = memchr(bytes.data, '\n', bytes.len);
         const size_t part = end == NULL ? bytes.len : (size_t)(end - bytes.data);
@@ -153,6 +154,7 @@ enum status mlperf_reader_finish(struct mlperf_reader *reader, struct error *err
 {
     enum status status = ST_OK;
 
+    assert(reader != NULL);
     if (reader->carry_bytes > 0) /* the last line need not end */
         status = end_line(reader, (struct str){reader->carry, reader->carry_bytes}, err);
     reader->log->line_count = reader->line - 1;

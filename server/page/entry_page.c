@@ -2,8 +2,10 @@
 #include "server/page/entry_page.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/json.h"
+#include "common/measure.h"
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
 #include "server/page/render.h"
@@ -15,6 +17,9 @@
 static void fill_places(struct arena *arena, const struct entry_page *data,
                         struct entry_view *view);
 static void fill_runs(struct arena *arena, const struct entry_page *data, struct entry_view *view);
+static void fill_trials(struct arena *arena, const struct entry_page *data,
+                        struct entry_view *view);
+static void fill_flags(struct arena *arena, const struct entry_page *data, struct entry_view *view);
 static void fill_checks(struct arena *arena, const struct entry_page *data,
                         struct entry_view *view);
 static void fill_facts(struct arena *arena, const struct entry_page *data, struct entry_view *view);
@@ -42,6 +47,8 @@ void page_render_entry(struct buf *out, const struct page_frame *frame,
     view.page = layout_make(frame, &title);
     fill_places(arena, data, &view);
     fill_runs(arena, data, &view);
+    fill_trials(arena, data, &view);
+    fill_flags(arena, data, &view);
     fill_checks(arena, data, &view);
     fill_facts(arena, data, &view);
     fill_misc(arena, data, &view);
@@ -99,6 +106,40 @@ static void fill_runs(struct arena *arena, const struct entry_page *data, struct
     }
     view->runs = rows;
     view->runs_count = rows == NULL ? 0 : data->run_count;
+}
+
+/* What the runs together say, once all have ended. */
+static void fill_trials(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    const struct entry_record *entry = data->entry;
+    struct measure_trials trials;
+
+    if (entry->run_count < 1 || strcmp(entry->state, "queued") == 0 ||
+        strcmp(entry->state, "running") == 0)
+        return;
+    trials = measure_trials(entry->tta_runs_ns, entry->tta_run_count, (size_t)entry->run_count);
+    view->reached = format_text(arena, "%zu of %zu reached the target (95 %%: %.2f to %.2f)",
+                                trials.reached, trials.count, trials.p_low, trials.p_high);
+    if (trials.has_spread)
+        view->spread =
+            format_text(arena, "mean %.4g s (95 %%: %.4g to %.4g s), CV %.2f %%; ranked by the %s",
+                        trials.spread.mean, trials.mean_low, trials.mean_high,
+                        100.0 * trials.spread.cv, entry->score_rule);
+}
+
+static void fill_flags(struct arena *arena, const struct entry_page *data, struct entry_view *view)
+{
+    struct fact_view *rows = ARENA_NEW_ARRAY(arena, data->flag_count, struct fact_view);
+
+    for (size_t i = 0; rows != NULL && i < data->flag_count; i++) {
+        const struct flag_record *flag = &data->flags[i];
+
+        rows[i] = layout_fact(flag->code, layout_text(flag->detail));
+        if (flag->other_entry_id.has)
+            rows[i].href = format_text(arena, "/entries/%" PRId64, flag->other_entry_id.value);
+    }
+    view->flags = rows;
+    view->flags_count = rows == NULL ? 0 : data->flag_count;
 }
 
 static void fill_checks(struct arena *arena, const struct entry_page *data, struct entry_view *view)

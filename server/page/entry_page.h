@@ -19,6 +19,8 @@ struct entry_page {
     size_t run_count;
     const struct check_record *checks; /* rules that it was held against */
     size_t check_count;
+    const struct flag_record *flags; /* what looks wrong although no rule forbids it */
+    size_t flag_count;
     bool has_progress; /* of its submission */
     const char *
         files_name; /* stem of its files' names, which a rename of the entry leaves; NULL: as the entry */

@@ -367,6 +367,7 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
     struct board boards[BOARDS_PER_TASK];
     struct submission_record submission;
     struct check_record *checks;
+    struct flag_record *flags;
     struct entry_page data = {.entry = &entry, .boards = boards, .board_count = BOARDS_PER_TASK};
     const struct kept *kept;
     int64_t id;
@@ -378,9 +379,12 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
         return work->err.status;
     data.runs = runs;
     if (store_list_checks(work->reader, &work->arena, id, &checks, &data.check_count, &work->err) !=
-        ST_OK)
+            ST_OK ||
+        store_list_flags(work->reader, &work->arena, id, &flags, &data.flag_count, &work->err) !=
+            ST_OK)
         return work->err.status;
     data.checks = checks;
+    data.flags = flags;
     data.task = find_task(work, str_from_cstr(entry.task));
     kept = data.task == NULL ? NULL : hold_board(work, data.task);
     if (kept == NULL || rank_boards(work, data.task, kept, boards) != ST_OK)

@@ -48,7 +48,7 @@ enum status profile_build(const struct board *boards, size_t count, enum profile
                                      .hardware = group == PROFILE_AUTHOR ? NULL : entry->hardware,
                                      .cells = &cells[row * count]};
             for (size_t task = 0; task < count; task++)
-                times[row * count + task] = INFINITY;
+                times[row * count + task] = HUGE_VAL;
         }
         if (cell->entry != NULL)
             continue; /* a slower one of the same row */

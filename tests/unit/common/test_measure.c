@@ -45,6 +45,24 @@ static void official_time_leaves_out_a_third_at_most(void **state)
     assert_true(measure_official_ns(INT64_MAX, INT64_MAX) == INT64_MAX / 3 * 2);
 }
 
+/* Times 1, 2 and 3 s: mean 2, s = 1, t(0.975; 2) = 4.302653, so 2 -+ 2.484138. Wilson of 3 in 4 (z = 1.959964):
+ * 0.300642 to 0.954413. */
+static void trials_tell_what_missed_and_what_spread(void **state)
+{
+    static const int64_t times[] = {3000000000, 1000000000, 2000000000};
+    const struct measure_trials four = measure_trials(times, 3, 4),
+                                none = measure_trials(NULL, 0, 2),
+                                one = measure_trials(times, 1, 1);
+
+    (void)state;
+    assert_true(four.count == 4 && four.reached == 3 && four.has_spread);
+    assert_true(fabs(four.p - 0.75) < NEAR && fabs(four.spread.cv - 0.5) < NEAR);
+    assert_true(fabs(four.p_low - 0.300642) < 1e-6 && fabs(four.p_high - 0.954413) < 1e-6);
+    assert_true(fabs(four.mean_low + 0.484138) < 1e-6 && fabs(four.mean_high - 4.484138) < 1e-6);
+    assert_true(none.reached == 0 && !none.has_spread && none.p == 0.0 && none.p_high < 1.0);
+    assert_true(one.p == 1.0 && !one.has_spread);
+}
+
 static void spread_is_the_sample_deviation(void **state)
 {
     static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
@@ -256,6 +274,7 @@ int main(void)
         cmocka_unit_test(split_tells_epochs_from_speed),
         cmocka_unit_test(trimming_leaves_out_both_extremes),
         cmocka_unit_test(profile_is_algoperfs),
+        cmocka_unit_test(trials_tell_what_missed_and_what_spread),
         cmocka_unit_test(median_of_even_counts_is_the_mean_of_the_middle_two),
         cmocka_unit_test(wilson_matches_published_intervals),
     };
