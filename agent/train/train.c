@@ -1,5 +1,6 @@
 /* agent/train/train.c: `daybreak-agent train`: one training without a server, whose results go into a
  * folder: NAME.json, NAME.tsv, model.safetensors, checkpoint.safetensors, events.ndjson. A folder holds one run. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -79,6 +80,7 @@ static enum status choose_task(const struct request *request, const struct workl
                                const struct task_table *tasks, const struct task **task,
                                struct error *err)
 {
+    assert(ops != NULL);
     *task = NULL;
     if (request->task != NULL)
         *task = task_find(tasks, str_from_cstr(request->task));
@@ -101,8 +103,10 @@ static enum status choose_task(const struct request *request, const struct workl
 static enum status choose_target(const struct request *request, const struct task *task,
                                  int64_t *target_e6, struct error *err)
 {
-    struct decimal target = task->target;
+    struct decimal target;
 
+    assert(task != NULL);
+    target = task->target;
     if (request->target != NULL &&
         (decimal_parse(str_from_cstr(request->target), false, &target, NULL, NULL) != ST_OK ||
          target.negative || decimal_to_double(target) > 100.0))

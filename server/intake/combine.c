@@ -42,12 +42,14 @@ void judge_seeds(struct judge *judge, const json_t *misc)
     if (!read_seeds(judge, misc, &place, seeds, &count))
         return;
     for (size_t i = 1; i < count; i++)
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i; k++) {
+            assert(seeds[i] != NULL && seeds[k] != NULL); /* as many as were counted */
             if (strcmp(seeds[i], seeds[k]) == 0) {
                 judge_add(judge, &place, "equal_seeds", "runs %zu and %zu have the seed %.64s",
                           k + 1, i + 1, seeds[i]);
                 break;
             }
+        }
     if (run_count > 0 && count != run_count)
         judge_add(judge, &place, "seeds_unclear", "misc states %zu seeds for %zu runs", count,
                   run_count);
