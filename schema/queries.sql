@@ -482,6 +482,10 @@ ORDER BY state = 'accepted' DESC, id DESC LIMIT 1;
 SELECT * FROM entry_row WHERE state = 'accepted' AND accepted_ms IS NOT NULL
 ORDER BY entry_date DESC, id DESC LIMIT ?1;
 
+-- name: list_accepted read
+SELECT * FROM entry_row WHERE state = 'accepted' AND accepted_ms IS NOT NULL AND (?1 IS NULL OR task = ?1)
+ORDER BY accepted_ms DESC, id DESC LIMIT ?2;
+
 -- name: list_entries_after read
 SELECT * FROM entry_row WHERE id > ?1 ORDER BY id LIMIT ?2;
 

@@ -139,6 +139,7 @@ ALTER TABLE entry ADD COLUMN cost_reason TEXT;         -- why it has no place by
 CREATE INDEX entry_by_lineage ON entry (lineage_id) WHERE lineage_id IS NOT NULL;
 CREATE INDEX entry_superseded ON entry (superseded_by_id) WHERE superseded_by_id IS NOT NULL;
 CREATE INDEX entry_by_author ON entry (author, task);
+CREATE INDEX entry_by_acceptance ON entry (accepted_ms, id) WHERE state = 'accepted' AND accepted_ms IS NOT NULL; -- the feed
 
 -- A name belongs to the entries of one lineage, those superseded included: they may come back under it.
 DROP INDEX entry_name;

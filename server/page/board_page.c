@@ -272,6 +272,7 @@ void page_render_board(struct buf *out, const struct page_frame *frame, const st
         .has_epochs = task->phase == TASK_TRAIN,
         .json_href = api_address(arena, task, query, false),
         .csv_href = api_address(arena, task, query, true),
+        .feed_href = format_text(arena, "/tasks/%s/feed.atom", task->id),
         .permalink = board_query_address(arena, task, query),
     };
 

@@ -11,6 +11,7 @@
 #include "server/page/assets.h"
 #include "server/page/board_page.h"
 #include "server/page/entry_page.h"
+#include "server/page/feed.h"
 #include "server/page/home_page.h"
 #include "server/page/price_page.h"
 #include "server/page/problem_page.h"
@@ -128,6 +129,8 @@ static void handle_theme(struct request *request, struct response *response)
 static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/", .handle = handle_home, .html = true},
     {.method = HTTP_GET, .pattern = "/tasks/{task}", .handle = handle_board, .html = true},
+    {.method = HTTP_GET, .pattern = "/feed.atom", .handle = handle_get_feed},
+    {.method = HTTP_GET, .pattern = "/tasks/{task}/feed.atom", .handle = handle_get_feed},
     {.method = HTTP_GET, .pattern = "/runs/{run}", .handle = handle_run, .html = true},
     {.method = HTTP_GET, .pattern = "/entries/{entry}", .handle = handle_entry, .html = true},
     {.method = HTTP_GET, .pattern = "/prices/{price}", .handle = handle_price, .html = true},

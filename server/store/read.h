@@ -47,6 +47,11 @@ enum status store_find_entry(struct store_reader *reader, struct arena *arena, s
 enum status store_list_latest_entries(struct store_reader *reader, struct arena *arena, int limit,
                                       struct entry_record **rows, size_t *count, struct error *err);
 
+/* Those that were accepted last, by when that was done; task NULL: of all. */
+enum status store_list_accepted(struct store_reader *reader, struct arena *arena, const char *task,
+                                int limit, struct entry_record **rows, size_t *count,
+                                struct error *err);
+
 enum status store_list_runs(struct store_reader *reader, struct arena *arena, int64_t entry_id,
                             struct run_record **rows, size_t *count, struct error *err);
 /* Runs that are running or unreachable now, newest first. */

@@ -95,6 +95,17 @@ enum status store_list_latest_entries(struct store_reader *reader, struct arena 
     return status;
 }
 
+enum status store_list_accepted(struct store_reader *reader, struct arena *arena, const char *task,
+                                int limit, struct entry_record **rows, size_t *count,
+                                struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_ACCEPTED, arena);
+
+    query_bind_text(&run, task);
+    query_bind_i64(&run, limit);
+    return list_entries(&run, rows, count, err);
+}
+
 enum status store_list_submissions(struct store_reader *reader, struct arena *arena,
                                    const struct submission_filter *filter,
                                    struct submission_record **rows, size_t *count,
