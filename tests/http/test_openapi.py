@@ -72,7 +72,7 @@ class Generator:
         self.tokens = {role: server.token(role, f"random {role}") for role in ROLES}
         self.operations = list(spec.operations())
         self.pools = {"task": [task["id"] for task in json.loads(server.request("GET", "/v1/tasks")[2])["items"]], **SLOW}
-        self.maker = Maker(spec, rng, self.pools)
+        self.maker = Maker(spec, rng, self.pools, only=SLOW)
         self.entry, self.progress = self.example_files()
         self.count = 0
         self.may = {}  # operationId: roles that were not refused

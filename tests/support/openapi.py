@@ -86,15 +86,16 @@ RUBBISH = ("", " ", "\0", "-1", "0", "1e999", "NaN", "null", "true", "[]", "{}",
 
 
 class Maker:
-    """Values by schema. `pools` maps a parameter's or member's name to values that are there."""
+    """Values by schema. `pools` maps a parameter's or member's name to values that are there; those of `only` have no
+    others."""
 
-    def __init__(self, spec, random, pools):
-        self.spec, self.random, self.pools = spec, random, pools
+    def __init__(self, spec, random, pools, only=()):
+        self.spec, self.random, self.pools, self.only = spec, random, pools, only
 
     def valid(self, schema, name=None):
         schema = self.spec.resolve(schema)
         random = self.random
-        if name in self.pools and self.pools[name] and random.random() < 0.9:
+        if name in self.pools and self.pools[name] and (name in self.only or random.random() < 0.9):
             return random.choice(self.pools[name])
         for key in ("oneOf", "anyOf"):
             if key in schema:
