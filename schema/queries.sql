@@ -122,7 +122,7 @@ SELECT webhook.id,
 FROM webhook JOIN token ON token.id = webhook.token_id
 WHERE webhook.ended_ms IS NULL
   AND (token.revoked_ms IS NOT NULL OR token.expires_ms <= ?1
-       OR (SELECT count(*) FROM delivery WHERE webhook_id = webhook.id AND state = 'waiting') > ?2);
+       OR (SELECT count(*) FROM delivery WHERE webhook_id = webhook.id AND state = 'waiting') >= ?2);
 
 -- name: list_deliveries read
 SELECT id, kind, body, state, tries, next_ms, http_status, error, created_ms, ended_ms FROM delivery

@@ -1,19 +1,23 @@
 #!/usr/bin/python3
-"""tests/e2e/test_webhooks.py: what webhooks are told, by a receiver on the loopback device: signatures, tries that fail,
-restarts between, addresses that are refused. Prints TAP."""
+"""tests/e2e/test_webhooks.py: what webhooks are told, by a receiver on the loopback device: bodies, signatures, tries that
+fail, restarts between, addresses that are refused, tokens that end. Prints TAP."""
 import hashlib
 import hmac
 import http.server
 import json
 import os
+import re
+import sqlite3
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from daybreak import Server, Tap, wait_until  # noqa: E402
+from openapi import Spec  # noqa: E402
 
 WAIT_S = 60
 TASK = "cifar10-train-quick"
+REVIEWED = "cifar10-train"
 PRIVATE = ("--webhook-allow-private", "--webhook-timeout-ms", "2000")
 
 
@@ -117,6 +121,101 @@ def delivered(tap):
                "it is its token's alone, and its secret nobody's any more", status)
 
 
+def send(server, token, name, hours):
+    entry = {"version": "v1.0", "author": "Ada", "authorEmail": "a@example.org", "framework": "F 1", "model": "M", "hardware": "1 H",
+             "timestamp": "2026-11-30", "costPerHour": 3}
+    return server.json("POST", "/v1/submissions", {"task": REVIEWED, "name": name, "entry": json.dumps(entry), "progress":
+                       f"epoch\thours\ttop1Accuracy\n1\t{hours / 2}\t50\n2\t{hours}\t94.5\n"}, token)
+
+
+def accept(server, token, sent):
+    server.json("POST", f"/v1/submissions/{sent['submission']}/reviews", {"action": "accept", "reason": "good"}, token)
+
+
+def reviewed(tap):
+    """What a review makes happen: every body whole, each by the documented schema and signature."""
+    with Server() as server, Receiver() as receiver:
+        server.start(extra=PRIVATE)
+        owner, reviewer, operator = (server.token(role) for role in ("submitter", "reviewer", "operator"))
+        path = f"/v1/tasks/{REVIEWED}"
+        server.json("PATCH", path, {"review": "all", "reason": "a test"}, operator,
+                    headers={"If-Match": server.request("GET", path)[1]["ETag"]})
+        made = hook(server, reviewer, receiver.url, ["record", "entry", "comment"])
+        boards = hook(server, operator, receiver.url + "/board", ["board"])
+        first = send(server, owner, "first", 0.02)
+        here = f"/v1/submissions/{first['submission']}"
+        asked = server.json("POST", f"{here}/comments", {"text": "why?", "file": "first.tsv", "line": 2}, reviewer)["comment"]
+        answered = server.json("POST", f"{here}/comments", {"text": "so", "thread": asked}, owner)["comment"]
+        accept(server, reviewer, first)
+        slower = send(server, owner, "slower", 0.04)
+        accept(server, reviewer, slower)
+        faster = send(server, owner, "faster", 0.01)
+        accept(server, reviewer, faster)
+        server.json("PATCH", here, {"hardware": "2 H", "reason": "as its log says"}, reviewer,
+                    headers={"If-Match": server.request("GET", here)[1]["ETag"]})
+        server.json("POST", f"/v1/submissions/{faster['submission']}/withdraw", {"reason": "wrong clock"}, owner)
+
+        def entry(sent, name, **more):
+            return "entry", {"entry": sent["entry"], "name": name, "author": "Ada", "state": "accepted",
+                             "submission": sent["submission"], **more}
+
+        def record(sent, name, by, unit, value):
+            return "record", {"entry": sent["entry"], "name": name, "author": "Ada", "by": by, "unit": unit, "value": value}
+
+        want = [("comment", {"comment": asked, "submission": first["submission"], "file": "first.tsv", "line": 2}),
+                ("comment", {"comment": answered, "submission": first["submission"], "thread": asked}),
+                entry(first, "first"), record(first, "first", "time", "s", 72), record(first, "first", "cost", "USD", 0.06),
+                entry(slower, "slower"),
+                entry(faster, "faster"), record(faster, "faster", "time", "s", 36), record(faster, "faster", "cost", "USD", 0.03),
+                entry(faster, "faster", state="withdrawn", reason="it was withdrawn: wrong clock")]
+        wait_until(lambda: all_ended(server, reviewer, made, len(want)) and all_ended(server, operator, boards, 1), WAIT_S)
+        told = [json.loads(body) for path, _, body in receiver.seen if path == "/"]
+        tap.ok([(one["kind"], one["data"]) for one in told] == want,
+               "comments, entries that come and go, and records are told in order, each body whole",
+               "\n".join(f"{one['kind']} {one['data']}" for one in told))
+        changed = [json.loads(body)["data"] for path, _, body in receiver.seen if path == "/board"]
+        tap.ok(changed[-2:] == [{"entry": first["entry"]}, {"entry": faster["entry"]}], "a correction is told as a change of its boards",
+               changed)
+        spec = Spec()
+        faults = [fault.message for one in told for fault in spec.validator({"$ref": "#/components/schemas/Notice"}).iter_errors(one)]
+        tap.ok(told and not faults, "as openapi.yaml describes a Notice", faults)
+        tap.ok(all(one["task"] == REVIEWED and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", one["at"]) for one in told),
+               "with task and time", told)
+        tap.ok(all(signed((boards if path == "/board" else made)["secret"], headers, body) and headers["Daybreak-Kind"] == json.loads(body)["kind"] and
+                   headers["Daybreak-Try"] == "1" for path, headers, body in receiver.seen), "signed, and named in a header")
+        _, headers, body = receiver.seen[0]
+        tap.ok(not signed(made["secret"], headers, body + b" ") and not signed("whs_" + "0" * 64, headers, body),
+               "a signature is of these bytes by this secret alone")
+
+
+def ended(tap):
+    """Ten live ones each; those of a token that was revoked are given up by the next sweep."""
+    with Server() as server, Receiver([500] * 100) as receiver:
+        server.start(extra=PRIVATE)
+        token, admin = server.token("operator"), server.token("admin")
+        made = [hook(server, token, receiver.url, ["run"]) for _ in range(10)]
+        status, _, answer = server.request("POST", "/v1/webhooks", {"url": receiver.url, "kinds": ["run"]}, token)
+        tap.ok(status == 409 and json.loads(answer)["code"] == "too-many-webhooks", "an eleventh is refused", answer)
+        mine = hook(server, admin, receiver.url, ["board"])
+        tap.ok(mine["webhook"] > made[-1]["webhook"], "but not another token's first")
+        server.json("DELETE", f"/v1/webhooks/{made[0]['webhook']}", None, token, expect=(204,))
+        made[0] = hook(server, token, receiver.url, ["run"])
+        tap.ok(made[0]["waiting"] == 0, "one deleted makes room for another", made[0])
+        queue_and_cancel(server, admin)
+        wait_until(lambda: len(receiver.seen) >= 11, WAIT_S)
+        server.json("DELETE", f"/v1/tokens/{token.split('_')[2]}", None, admin, expect=(200, 204))
+        server.stop()
+        server.start(extra=PRIVATE)
+        with sqlite3.connect(server.db, timeout=WAIT_S) as db:
+            def reasons():
+                return db.execute("SELECT reason, ended_ms IS NULL FROM webhook WHERE token_id = ? AND id <> 1", (token.split("_")[2],)).fetchall()
+            wait_until(lambda: all(reason for reason, _ in reasons()), WAIT_S)
+            tap.ok(set(reasons()) == {("its token was revoked", 0)} and len(reasons()) == 10, "a revoked token's are given up, with the reason", reasons())
+            left = db.execute("SELECT DISTINCT state, error FROM delivery JOIN webhook ON webhook.id = webhook_id WHERE reason <> ''").fetchall()
+            tap.ok(left == [("failed", "its token was revoked")], "what waited for them is dropped", left)
+        tap.ok("reason" not in server.json("GET", f"/v1/webhooks/{mine['webhook']}", None, admin), "the other token's stays")
+
+
 def failing(tap):
     with Server() as server, Receiver([500]) as receiver, Receiver([302]) as moved, Receiver([410]) as gone:
         released = threading.Event()
@@ -211,7 +310,7 @@ def private(tap):
 
 def main():
     tap = Tap()
-    for part in (delivered, failing, restarts, private):
+    for part in (delivered, reviewed, ended, failing, restarts, private):
         part(tap)
     tap.done()
 
