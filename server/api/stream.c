@@ -11,7 +11,8 @@
 
 enum { TOPICS_MAX = 16, BATCH = 200, STREAM_ARENA_BYTES = 4 << 20, PENDING_ENOUGH = 64 * 1024 };
 
-static const struct str run_prefix = {"run:", 4}, board_prefix = {"board:", 6};
+static const struct str run_prefix = {"run:", 4}, board_prefix = {"board:", 6},
+                        submission_prefix = {"submission:", 11};
 
 struct feed {
     struct app *app;
@@ -22,18 +23,23 @@ struct feed {
 
 static void read_topics(struct request *request, struct feed *feed, struct error *err);
 static bool is_topic(const struct request *request, struct str topic);
-static bool read_run_topic(struct str topic, int64_t *id);
+static bool read_id_topic(struct str topic, struct str prefix, int64_t *id);
 static void refuse_topic(struct request *request, struct str topic, struct error *err);
-static enum status find_runs(struct request *request, const struct feed *feed, struct error *err);
+static enum status find_topics(struct request *request, const struct feed *feed, struct error *err);
+static enum status find_topic(struct request *request, struct store_reader *reader,
+                              struct str topic, struct error *err);
 static void read_after(struct request *request, struct feed *feed, struct error *err);
 static void destroy_feed(void *state);
 static bool fill_feed(void *state, struct buf *out);
 static bool is_followed(const struct feed *feed, const char *topic);
-static bool append_change(struct feed *feed, struct store_reader *reader, struct arena *arena,
+static bool append_change(struct store_reader *reader, struct arena *arena,
                           const struct change_record *change, struct buf *out);
-static enum status write_data(struct feed *feed, struct store_reader *reader, struct arena *arena,
+static enum status write_data(struct store_reader *reader, struct arena *arena,
                               const struct change_record *change, struct json_out *out,
                               struct error *err);
+static enum status write_submission(struct store_reader *reader, struct arena *arena,
+                                    int64_t submission_id, const struct change_record *change,
+                                    struct json_out *out, struct error *err);
 
 void handle_stream(struct request *request, struct response *response)
 {
@@ -51,7 +57,7 @@ void handle_stream(struct request *request, struct response *response)
     read_after(request, feed, &err);
     status = query_finish(&request->query, &err);
     if (status == ST_OK)
-        status = find_runs(request, feed, &err);
+        status = find_topics(request, feed, &err);
     if (status == ST_OK && !request_stream_has_room(request))
         status = error_set_code(&err, ST_UNAVAILABLE, "busy", NULL, NULL,
                                 "the server has as many streams as it can take");
@@ -78,7 +84,7 @@ static void read_topics(struct request *request, struct feed *feed, struct error
 
     if (!query_read_text(&request->query, "topics", &rest) || rest.len == 0)
         (void)request_fault(request, "missing_parameter", "topics",
-                            "topics=run:7,board:cifar10-train,queue", err,
+                            "topics=run:7,submission:3,board:cifar10-train,queue", err,
                             "a stream needs its topics");
     while (rest.len > 0 && str_split_next(&rest, &more, ',', &topic)) {
         if (!is_topic(request, topic)) {
@@ -99,31 +105,33 @@ static void read_topics(struct request *request, struct feed *feed, struct error
     }
 }
 
-/* Whether a run is there is asked for afterwards, of all at once. */
+/* Whether a run or a submission is there is asked for afterwards, of all at once. */
 static bool is_topic(const struct request *request, struct str topic)
 {
     int64_t id;
 
-    return str_eq(topic, STR("queue")) || read_run_topic(topic, &id) ||
+    return str_eq(topic, STR("queue")) || read_id_topic(topic, run_prefix, &id) ||
+           read_id_topic(topic, submission_prefix, &id) ||
            (str_starts_with(topic, board_prefix) &&
             task_find(request->app->tasks, str_slice(topic, board_prefix.len, topic.len)) != NULL);
 }
 
-static bool read_run_topic(struct str topic, int64_t *id)
+static bool read_id_topic(struct str topic, struct str prefix, int64_t *id)
 {
-    return str_starts_with(topic, run_prefix) && topic.len < 32 &&
-           str_parse_i64(str_slice(topic, run_prefix.len, topic.len), id) && *id > 0 &&
-           topic.data[run_prefix.len] != '0';
+    return str_starts_with(topic, prefix) && topic.len < 32 &&
+           str_parse_i64(str_slice(topic, prefix.len, topic.len), id) && *id > 0 &&
+           topic.data[prefix.len] != '0';
 }
 
 static void refuse_topic(struct request *request, struct str topic, struct error *err)
 {
-    (void)request_fault(request, "bad_parameter", "topics", "run:ID, board:TASK or queue", err,
+    (void)request_fault(request, "bad_parameter", "topics",
+                        "run:ID, submission:ID, board:TASK or queue", err,
                         "there is no topic \"%.*s\"", (int)str_utf8_cut(topic, 64), topic.data);
 }
 
-/* Who follows a run that is not there would wait for ever. */
-static enum status find_runs(struct request *request, const struct feed *feed, struct error *err)
+/* Who follows what is not there would wait for ever. */
+static enum status find_topics(struct request *request, const struct feed *feed, struct error *err)
 {
     struct store_reader *reader = app_reader(request->app, err);
 
@@ -132,13 +140,8 @@ static enum status find_runs(struct request *request, const struct feed *feed, s
     for (size_t i = 0; i < feed->topic_count; i++) {
         const struct str topic = str_from_cstr(feed->topics[i]);
         struct error fault = {0};
-        struct run_record run;
-        enum status status;
-        int64_t id;
+        const enum status status = find_topic(request, reader, topic, &fault);
 
-        if (!read_run_topic(topic, &id))
-            continue;
-        status = store_get_run(reader, request->arena, id, &run, &fault);
         if (status == ST_NOT_FOUND)
             refuse_topic(request, topic, err);
         else if (status != ST_OK && err->status == ST_OK)
@@ -146,6 +149,21 @@ static enum status find_runs(struct request *request, const struct feed *feed, s
     }
     api_end_read(reader);
     return err->status;
+}
+
+/* Runs and submissions are for everybody to read, and an event says no more of them than their pages do. */
+static enum status find_topic(struct request *request, struct store_reader *reader,
+                              struct str topic, struct error *err)
+{
+    struct submission_record submission;
+    struct run_record run;
+    int64_t id;
+
+    if (read_id_topic(topic, run_prefix, &id))
+        return store_get_run(reader, request->arena, id, &run, err);
+    if (read_id_topic(topic, submission_prefix, &id))
+        return store_get_submission(reader, request->arena, id, &submission, err);
+    return ST_OK;
 }
 
 static void read_after(struct request *request, struct feed *feed, struct error *err)
@@ -197,7 +215,7 @@ static bool fill_feed(void *state, struct buf *out)
         }
         for (size_t i = 0; good && i < count; i++) {
             if (is_followed(feed, rows[i].topic))
-                good = append_change(feed, reader, &arena, &rows[i], out);
+                good = append_change(reader, &arena, &rows[i], out);
             feed->after = rows[i].id;
         }
         arena_fini(&arena);
@@ -213,7 +231,7 @@ static bool is_followed(const struct feed *feed, const char *topic)
     return false;
 }
 
-static bool append_change(struct feed *feed, struct store_reader *reader, struct arena *arena,
+static bool append_change(struct store_reader *reader, struct arena *arena,
                           const struct change_record *change, struct buf *out)
 {
     const size_t before = out->len;
@@ -221,7 +239,7 @@ static bool append_change(struct feed *feed, struct store_reader *reader, struct
     struct error err = {0};
 
     buf_appendf(out, "id: %" PRId64 "\nevent: %s\ndata: ", change->id, change->kind);
-    if (write_data(feed, reader, arena, change, &json, &err) == ST_OK) {
+    if (write_data(reader, arena, change, &json, &err) == ST_OK) {
         buf_append_cstr(out, "\n\n");
         return !out->failed;
     }
@@ -230,7 +248,7 @@ static bool append_change(struct feed *feed, struct store_reader *reader, struct
     return err.status == ST_NOT_FOUND;
 }
 
-static enum status write_data(struct feed *feed, struct store_reader *reader, struct arena *arena,
+static enum status write_data(struct store_reader *reader, struct arena *arena,
                               const struct change_record *change, struct json_out *out,
                               struct error *err)
 {
@@ -239,10 +257,11 @@ static enum status write_data(struct feed *feed, struct store_reader *reader, st
     struct run_record run = {0};
     struct job_record job = {0};
     enum status status = ST_OK;
-    int64_t run_id = 0;
+    int64_t run_id = 0, submission_id;
     size_t colon = topic.len;
 
-    (void)feed;
+    if (read_id_topic(topic, submission_prefix, &submission_id))
+        return write_submission(reader, arena, submission_id, change, out, err);
     (void)str_find_char(topic, ':', &colon);
     if (strcmp(change->kind, "epoch") == 0) {
         if (!str_parse_i64(str_slice(topic, colon + 1, topic.len), &run_id))
@@ -272,6 +291,27 @@ static enum status write_data(struct feed *feed, struct store_reader *reader, st
         json_out_str(out, "task", str_slice(topic, colon + 1, topic.len));
         json_out_i64(out, "entry", change->ref);
     }
+    json_out_end(out, '}');
+    return ST_OK;
+}
+
+/* Its state is the one it has now, as a run's is: the history tells each step. */
+static enum status write_submission(struct store_reader *reader, struct arena *arena,
+                                    int64_t submission_id, const struct change_record *change,
+                                    struct json_out *out, struct error *err)
+{
+    struct submission_record submission;
+    const enum status status = store_get_submission(reader, arena, submission_id, &submission, err);
+
+    if (status != ST_OK)
+        return status;
+    json_out_begin(out, NULL, '{');
+    json_out_i64(out, "submission", submission_id);
+    json_out_text(out, "state", submission.state);
+    if (strcmp(change->kind, "comment") == 0)
+        json_out_i64(out, "comment", change->ref);
+    else if (strcmp(change->kind, "revision") == 0)
+        json_out_i64(out, "revision", change->ref);
     json_out_end(out, '}');
     return ST_OK;
 }

@@ -124,6 +124,8 @@ enum status verb_submit(struct db *db, struct arena *arena, void *args, struct e
                            &row.flag_count, err);
     if (status == ST_OK)
         status = insert_all(db, arena, &row, err);
+    if (status == ST_OK && lineage.revises)
+        status = db_note_submission(db, lineage.former.id, "revision", row.submission_id, err);
     submit->submission_id = row.submission_id;
     submit->entry_id = row.entry_id;
     submit->run_id = row.run_id;

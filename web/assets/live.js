@@ -1,7 +1,8 @@
 // web/assets/live.js: what the page's scripts share: following the server's stream, and taking parts of a page
 // from its fresh copy.
 
-const KINDS = ["epoch", "run", "board", "job", "agent", "reset"];
+const KINDS = ["epoch", "run", "board", "job", "agent", "state", "comment", "revision", "correction", "overdue",
+               "reset"];
 const RETRY_MS = 3000;
 
 // One stream, open while the tab is visible, resumed after the last change that was seen. tell(kind, data) is
