@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "common/event.h"
 #include "server/store/read.h"
@@ -251,6 +252,67 @@ static inline struct finish fixture_train(struct fixture *f, int64_t agent_id, c
     fixture_run(f, verb_append_events, &events);
     fixture_run(f, verb_finish, &finish);
     return finish;
+}
+
+/* Statements past the store, and one number that is read past it. */
+static inline void fixture_sql(struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    char *message = NULL;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_busy_timeout(db, 5000), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static inline int64_t fixture_number(struct fixture *f, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3 *db = NULL;
+    int64_t value;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    value = sqlite3_column_int64(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return value;
+}
+
+/* An entry of that name and time; the files differ by both. */
+static inline struct submit fixture_submission(struct fixture *f, struct mover by, const char *name,
+                                               int64_t tta_ns)
+{
+    static const struct new_epoch epochs[] = {{{"1", 1}, {"94.0", 4}, INT64_C(1000000000), NULL}};
+    struct new_entry *entry = ARENA_NEW(&f->arena, struct new_entry);
+    struct new_run *run = ARENA_NEW(&f->arena, struct new_run);
+
+    assert_non_null(entry);
+    assert_non_null(run);
+    *run = (struct new_run){.tta_ns = {true, tta_ns}, .epochs = epochs, .epoch_count = 1};
+    memcpy(run->rows_sha256, &tta_ns, sizeof tta_ns);
+    *entry = (struct new_entry){.task = fixture_task(f, "cifar10-train"),
+                                .name = str_from_cstr(name),
+                                .model = "m",
+                                .author = "a",
+                                .hardware = "h",
+                                .framework = "f",
+                                .claimed_date = "2025-12-01",
+                                .accuracy_text = "94.0",
+                                .tta_ns = {true, tta_ns},
+                                .runs = run,
+                                .run_count = 1};
+    return (struct submit){
+        .entry = entry,
+        .files = {.entry = str_from_cstr(arena_printf(&f->arena, "%s %lld %lld", name,
+                                                      (long long)tta_ns, (long long)by.token_id)),
+                  .progress = STR("rows"),
+                  .has_progress = true},
+        .by = by,
+    };
 }
 
 #endif

@@ -2,11 +2,7 @@
  * from one for the entries of a lineage, their standing, and their names. */
 #include "tests/support/store_fixture.h"
 
-#include <sqlite3.h>
-
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
-
-static const struct new_epoch epochs[] = {{{"1", 1}, {"94.0", 4}, INT64_C(1000000000), NULL}};
 
 static const char *const all_states[] = {
     "received", "checked",      "in_review",  "changes_requested", "accepted",
@@ -53,33 +49,6 @@ static struct people make_people(struct fixture *f)
     };
 }
 
-static void run_sql(struct fixture *f, const char *sql)
-{
-    sqlite3 *db = NULL;
-    char *message = NULL;
-
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_busy_timeout(db, 5000), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
-static int64_t read_number(struct fixture *f, const char *sql)
-{
-    sqlite3_stmt *stmt = NULL;
-    sqlite3 *db = NULL;
-    int64_t value;
-
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    value = sqlite3_column_int64(stmt, 0);
-    (void)sqlite3_finalize(stmt);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-    return value;
-}
-
 static void set_policy(struct fixture *f, const char *policy, const char *review)
 {
     char sql[256];
@@ -88,44 +57,12 @@ static void set_policy(struct fixture *f, const char *policy, const char *review
                    "INSERT INTO task_setting (task, policy, review, reason, at_ms) "
                    "VALUES ('cifar10-train', '%s', '%s', 'a test', 1764600000000)",
                    policy, review);
-    run_sql(f, sql);
-}
-
-/* An entry of that name and time; the files differ by both. */
-static struct submit make_submit(struct fixture *f, struct mover by, const char *name,
-                                 int64_t tta_ns)
-{
-    struct new_entry *entry = ARENA_NEW(&f->arena, struct new_entry);
-    struct new_run *run = ARENA_NEW(&f->arena, struct new_run);
-
-    assert_non_null(entry);
-    assert_non_null(run);
-    *run = (struct new_run){.tta_ns = {true, tta_ns}, .epochs = epochs, .epoch_count = 1};
-    memcpy(run->rows_sha256, &tta_ns, sizeof tta_ns);
-    *entry = (struct new_entry){.task = fixture_task(f, "cifar10-train"),
-                                .name = str_from_cstr(name),
-                                .model = "m",
-                                .author = "a",
-                                .hardware = "h",
-                                .framework = "f",
-                                .claimed_date = "2025-12-01",
-                                .accuracy_text = "94.0",
-                                .tta_ns = {true, tta_ns},
-                                .runs = run,
-                                .run_count = 1};
-    return (struct submit){
-        .entry = entry,
-        .files = {.entry = str_from_cstr(arena_printf(&f->arena, "%s %lld %lld", name,
-                                                      (long long)tta_ns, (long long)by.token_id)),
-                  .progress = STR("rows"),
-                  .has_progress = true},
-        .by = by,
-    };
+    fixture_sql(f, sql);
 }
 
 static struct submit send(struct fixture *f, struct mover by, const char *name, int64_t tta_ns)
 {
-    struct submit submit = make_submit(f, by, name, tta_ns);
+    struct submit submit = fixture_submission(f, by, name, tta_ns);
 
     fixture_run(f, verb_submit, &submit);
     return submit;
@@ -177,12 +114,13 @@ static void every_pair_of_state_and_action_is_a_step_or_refused(void **state)
                                     .action = actions[a],
                                     .reason = "because"};
 
-            run_sql(f, arena_printf(
-                           &f->arena,
-                           "UPDATE submission SET state = '%s' WHERE id = %lld; "
-                           "UPDATE entry SET state = '%s', reason = '.' WHERE submission_id = %lld",
-                           all_states[s], (long long)submit.submission_id, all_states[s],
-                           (long long)submit.submission_id));
+            fixture_sql(
+                f, arena_printf(
+                       &f->arena,
+                       "UPDATE submission SET state = '%s' WHERE id = %lld; "
+                       "UPDATE entry SET state = '%s', reason = '.' WHERE submission_id = %lld",
+                       all_states[s], (long long)submit.submission_id, all_states[s],
+                       (long long)submit.submission_id));
             if (step == NULL) {
                 fixture_refuse(f, verb_review, &review, ST_CONFLICT, "illegal-transition");
                 refused++;
@@ -200,8 +138,8 @@ static void every_pair_of_state_and_action_is_a_step_or_refused(void **state)
         }
     assert_int_equal(legal, ARRAY_LEN(steps));
     assert_int_equal(refused, ARRAY_LEN(all_states) * ARRAY_LEN(actions) - ARRAY_LEN(steps));
-    assert_int_equal(read_number(f, "SELECT count(*) FROM submission_transition "
-                                    "WHERE scope IN ('review', 'own') AND action <> 'revise'"),
+    assert_int_equal(fixture_number(f, "SELECT count(*) FROM submission_transition "
+                                       "WHERE scope IN ('review', 'own') AND action <> 'revise'"),
                      ARRAY_LEN(steps));
 }
 
@@ -224,8 +162,8 @@ static void steps_of_the_server_are_nobody_elses(void **state)
                                 .action = cases[i].action,
                                 .reason = "because"};
 
-        run_sql(f, arena_printf(&f->arena, "UPDATE submission SET state = '%s' WHERE id = %lld",
-                                cases[i].from, (long long)submit.submission_id));
+        fixture_sql(f, arena_printf(&f->arena, "UPDATE submission SET state = '%s' WHERE id = %lld",
+                                    cases[i].from, (long long)submit.submission_id));
         fixture_refuse(f, verb_review, &review, ST_DENIED, "server-only");
     }
 }
@@ -253,7 +191,7 @@ static void first_of_two_reviewers_wins(void **state)
 static struct submit succeed(struct fixture *f, struct mover by, const char *name, int64_t tta_ns,
                              int64_t entry_id)
 {
-    struct submit submit = make_submit(f, by, name, tta_ns);
+    struct submit submit = fixture_submission(f, by, name, tta_ns);
 
     submit.supersedes = (struct opt_i64){true, entry_id};
     fixture_run(f, verb_submit, &submit);
@@ -284,8 +222,8 @@ static void former_comes_back_along_a_chain(void **state)
     act(f, people.owner, a.submission_id, "withdraw");
     assert_string_equal(state_of(f, b.submission_id), "withdrawn");
     assert_string_equal(state_of(f, c.submission_id), "disqualified");
-    assert_int_equal(read_number(f, "SELECT count(*) FROM standing WHERE to_ms IS NULL"), 0);
-    assert_int_equal(read_number(f, "SELECT count(*) FROM standing WHERE entry_id = 1"), 2);
+    assert_int_equal(fixture_number(f, "SELECT count(*) FROM standing WHERE to_ms IS NULL"), 0);
+    assert_int_equal(fixture_number(f, "SELECT count(*) FROM standing WHERE entry_id = 1"), 2);
 }
 
 static void standing_says_from_when_to_when(void **state)
@@ -301,12 +239,12 @@ static void standing_says_from_when_to_when(void **state)
     b = succeed(f, people.owner, "b", 900, a.entry_id);
     atomic_fetch_add(&f->now_ms, DAY_MS);
     act(f, people.owner, b.submission_id, "withdraw");
-    assert_int_equal(read_number(f,
-                                 "SELECT count(*) FROM standing WHERE entry_id = 1 AND "
-                                 "from_date = '2025-12-01' AND to_ms = 1764600000000 + 86400000"),
-                     1);
-    assert_int_equal(read_number(f, "SELECT count(*) FROM standing WHERE entry_id = 1 AND "
-                                    "from_date = '2025-12-03' AND to_ms IS NULL"),
+    assert_int_equal(
+        fixture_number(f, "SELECT count(*) FROM standing WHERE entry_id = 1 AND "
+                          "from_date = '2025-12-01' AND to_ms = 1764600000000 + 86400000"),
+        1);
+    assert_int_equal(fixture_number(f, "SELECT count(*) FROM standing WHERE entry_id = 1 AND "
+                                       "from_date = '2025-12-03' AND to_ms IS NULL"),
                      1);
     assert_int_equal(store_get_entry(f->reader, &f->arena, a.entry_id, &entry, &err), ST_OK);
     assert_string_equal(entry.entry_date, "2025-12-01"); /* decides ties: of the first acceptance */
@@ -317,7 +255,7 @@ static void only_its_owner_or_a_reviewer_supersedes_what_stands(void **state)
     struct fixture *f = *state;
     const struct people people = make_people(f);
     const struct submit a = send(f, people.owner, "a", 1000);
-    struct submit wrong = make_submit(f, people.other, "b", 900);
+    struct submit wrong = fixture_submission(f, people.other, "b", 900);
 
     wrong.supersedes = (struct opt_i64){true, a.entry_id};
     fixture_refuse(f, verb_submit, &wrong, ST_DENIED, "not-owner");
@@ -337,7 +275,7 @@ static void name_belongs_to_its_lineage(void **state)
     const struct people people = make_people(f);
     const struct submit a = send(f, people.owner, "a", 1000);
     const struct submit same = succeed(f, people.owner, "a", 900, a.entry_id);
-    struct submit other = make_submit(f, people.other, "a", 800);
+    struct submit other = fixture_submission(f, people.other, "a", 800);
 
     fixture_refuse(f, verb_submit, &other, ST_CONFLICT, "name-taken");
     act(f, people.owner, same.submission_id, "withdraw");
@@ -371,7 +309,7 @@ static void rejected_one_comes_back_unless_its_name_or_files_went(void **state)
 static struct submit revise(struct fixture *f, struct mover by, const char *name, int64_t tta_ns,
                             int64_t submission_id)
 {
-    struct submit submit = make_submit(f, by, name, tta_ns);
+    struct submit submit = fixture_submission(f, by, name, tta_ns);
 
     submit.revises = (struct opt_i64){true, submission_id};
     fixture_run(f, verb_submit, &submit);
@@ -387,7 +325,7 @@ static void revision_takes_the_place_in_the_review_at_once(void **state)
     set_policy(f, "open", "all");
     first = send(f, people.owner, "a", 1000);
     act(f, people.reviewer, first.submission_id, "request-changes");
-    wrong = make_submit(f, people.other, "a", 900);
+    wrong = fixture_submission(f, people.other, "a", 900);
     wrong.revises = (struct opt_i64){true, first.submission_id};
     fixture_refuse(f, verb_submit, &wrong, ST_DENIED, "not-owner");
     second = revise(f, people.owner, "a", 990, first.submission_id);
@@ -466,19 +404,19 @@ static void closed_task_takes_nothing_and_one_for_metadata_corrections_alone(voi
     struct fixture *f = *state;
     const struct people people = make_people(f);
     const struct submit old = send(f, people.owner, "old", 1000);
-    struct submit submit = make_submit(f, people.owner, "new", 900);
+    struct submit submit = fixture_submission(f, people.owner, "new", 900);
 
     set_policy(f, "metadata-only", "none");
     fixture_run(f, verb_submit, &submit);
     assert_string_equal(submit.state, "not_eligible");
     assert_non_null(strstr(submit.reason, "since 2025-12-01: a test"));
-    submit = make_submit(f, people.owner, "renamed", 1000); /* the same figures */
+    submit = fixture_submission(f, people.owner, "renamed", 1000); /* the same figures */
     submit.revises = (struct opt_i64){true, old.submission_id};
     fixture_run(f, verb_submit, &submit);
     assert_string_equal(submit.state, "accepted");
     assert_string_equal(state_of(f, old.submission_id), "superseded");
     set_policy(f, "closed", "none");
-    submit = make_submit(f, people.owner, "late", 800);
+    submit = fixture_submission(f, people.owner, "late", 800);
     fixture_refuse(f, verb_submit, &submit, ST_CONFLICT, "task-closed");
     set_policy(f, "open", "none");
     fixture_run(f, verb_submit, &submit);
@@ -493,8 +431,8 @@ static void jobs_pass_the_same_admission(void **state)
     struct create_jobs jobs = fixture_jobs(f, 1);
 
     assert_string_equal(state_of(f, jobs.submission_id), "queued");
-    run_sql(f, "INSERT INTO task_setting (task, policy, review, reason, at_ms) "
-               "VALUES ('cifar10-train-quick', 'open', 'all', 'a test', 1)");
+    fixture_sql(f, "INSERT INTO task_setting (task, policy, review, reason, at_ms) "
+                   "VALUES ('cifar10-train-quick', 'open', 'all', 'a test', 1)");
     (void)fixture_train(f, agent, "c1", 1000000, false);
     assert_string_equal(state_of(f, jobs.submission_id), "in_review");
     act(f, people.reviewer, jobs.submission_id, "accept");
@@ -502,7 +440,7 @@ static void jobs_pass_the_same_admission(void **state)
     (void)fixture_train(f, agent, "c2", 1000000, true);
     assert_string_equal(state_of(f, jobs.submission_id), "not_eligible");
     assert_int_equal(
-        read_number(f, "SELECT count(*) FROM submission_event WHERE submission_id = 1"), 5);
+        fixture_number(f, "SELECT count(*) FROM submission_event WHERE submission_id = 1"), 5);
 }
 
 static void withdrawn_jobs_stop(void **state)

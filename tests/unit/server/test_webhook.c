@@ -2,22 +2,8 @@
  * has, what they are told, when one is given up, and how long deliveries are kept. */
 #include "tests/support/store_fixture.h"
 
-#include <sqlite3.h>
-
 #define DAY_MS  (INT64_C(24) * 3600 * 1000)
 #define HOUR_MS (INT64_C(3600) * 1000)
-
-static void run_sql(struct fixture *f, const char *sql)
-{
-    sqlite3 *db = NULL;
-    char *message = NULL;
-
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_busy_timeout(db, 5000), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
 
 static int64_t make_webhook(struct fixture *f, int64_t token_id)
 {
@@ -50,7 +36,7 @@ static void fill(struct fixture *f, int64_t webhook_id, int count)
                    "INSERT INTO delivery (webhook_id, kind, body, state, next_ms, created_ms) "
                    "SELECT %lld, 'run', x'7b7d', 'waiting', 9000000000000000, 1 FROM n",
                    count, (long long)webhook_id);
-    run_sql(f, sql);
+    fixture_sql(f, sql);
 }
 
 /* Time goes on, and the server sweeps. */
@@ -204,7 +190,7 @@ static void deliveries_go_thirty_days_after_their_end(void **state)
                        "INSERT INTO delivery (webhook_id, kind, body, state, next_ms, created_ms) "
                        "VALUES (%lld, 'run', x'7b7d', 'waiting', 1, 1)",
                        (long long)id);
-        run_sql(f, sql);
+        fixture_sql(f, sql);
         fixture_run(f, verb_begin_deliveries, &begin);
         assert_int_equal(begin.count, 1);
         end.delivery_id = begin.items[0].id;
