@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""tests/e2e/test_life.py: further than test_review.py: the board at each step of a life as of today, too; a chain of three;
-the audit trail compared step by step, and closed to edits in the database itself; what is overdue; files by who reads them."""
+"""tests/e2e/test_life.py: the whole life of a submission through HTTP, by two roles: faulty, corrected, reviewed, commented,
+changed, accepted, superseded (a chain of three), withdrawn, the old one back; the board at each step, now and as of today; the
+audit step by step, closed to edits in the database itself; who may not; what is overdue; the rolling rule; the same by forms."""
 import concurrent.futures
 import datetime
 import json
@@ -27,6 +28,7 @@ class Life:
     def __init__(self, tap, server):
         self.tap, self.server = tap, server
         self.owner, self.reviewer = server.token("submitter", "Ada"), server.token("reviewer", "Grace")
+        self.colleague = server.token("reviewer", "Alan")
         self.other, self.admin = server.token("submitter", "Eve"), server.token("admin", "Root")
 
     def call(self, method, path, body=None, token=None, headers=None):
@@ -58,6 +60,19 @@ class Life:
             self.tap.ok([item["name"] for item in items] == list(names), f"{step}: the board{query[:6]} has {list(names)}",
                         [item["name"] for item in items])
 
+    def below(self):
+        return {item["name"]: item["reason"] for item in self.call("GET", f"/v1/leaderboards/{TASK}?limit=1000")[1]["not_ranked"]}
+
+    def refused(self, method, path, body, token, status, word, headers=None):
+        got, problem, _ = self.call(method, path, body, token, headers)
+        self.ok(got == status and word in json.dumps(problem), f"{method} {path.split('/', 2)[2]} is {status} and says {word}",
+                f"{got} {problem}")
+
+    def race(self, submission, action):
+        """Two reviewers decide at once: the two answers."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return list(pool.map(lambda token: self.review(submission, action, "decided", token), (self.reviewer, self.colleague)))
+
     def ok(self, good, name, detail=""):
         self.tap.ok(bool(good), name, detail)
 
@@ -66,7 +81,8 @@ def set_task(life, **setting):
     _, _, headers = life.call("GET", f"/v1/tasks/{TASK}")
     status, task, _ = life.call("PATCH", f"/v1/tasks/{TASK}", {**setting, "reason": "a test"}, life.admin,
                                 {"If-Match": headers["ETag"]})
-    life.ok(status == 200 and all(task[key] == value for key, value in setting.items()), f"the task is set: {setting}", task)
+    life.ok(status == 200 and all(task[key] == value for key, value in setting.items()) and task["setting"]["by"] == "Root" and
+            task["setting"]["reason"] == "a test", f"the task is set, with who and why: {setting}", task)
 
 
 def check_life(life):
@@ -74,14 +90,20 @@ def check_life(life):
     status, problem, _ = life.send("first", 0.02, entry={"costPerHour": "3.06", "framework": ""})
     fields = {item.get("field") for item in problem.get("errors", [])}
     life.ok(status == 422 and {"costPerHour", "framework"} <= fields, "a faulty one is refused with all of its faults", problem)
+    status, problem, _ = life.send("first", 0.02, progress=ROWS.format(first=0.01, hit=0.02).replace("94.5", "0.945"))
+    life.ok(status == 422 and "top1Accuracy" in json.dumps(problem), "so is one whose accuracies are fractions", problem)
     life.board("faulty")
     status, first, _ = life.send("first", 0.02)
     life.ok(status == 201 and first["state"] == "in_review" and first["owner"] == "reviewer" and "deadline" in first,
             "mended, it waits for a reviewer, and says by when", first)
     life.board("sent")
+    life.ok("first" in life.below(), "but it is listed below the board with the reason", life.below())
 
     # Commented on, beside a line; answered; sent back.
     one = first["submission"]
+    here = f"/v1/submissions/{one}"
+    life.refused("POST", f"{here}/comments", {"text": "?", "file": "first.tsv", "line": 99}, life.reviewer, 422, "line")
+    life.refused("POST", f"{here}/reviews", {"action": "accept"}, life.reviewer, 422, "reason")
     status, comment, _ = life.call("POST", f"/v1/submissions/{one}/comments",
                                    {"text": "Which schedule?", "file": "first.json", "line": 1}, life.reviewer)
     life.ok(status == 201 and comment["line"] == 1 and comment["by"] == "Grace", "a comment stands beside its line", comment)
@@ -91,6 +113,8 @@ def check_life(life):
     status, sent_back, _ = life.review(one, "request-changes", "name the schedule")
     life.ok(status == 200 and sent_back["state"] == "changes_requested" and sent_back["owner"] == "submitter" and
             sent_back["reason"] == "name the schedule" and "deadline" in sent_back, "changes are requested", sent_back)
+    now = life.get(one)
+    life.ok(now["state"] == "changes_requested" and now["owner"] == "submitter" and "deadline" in now, "and read back so", now)
     life.board("changes requested")
 
     # Revised: the former is kept; accepted once, by one of two.
@@ -101,38 +125,51 @@ def check_life(life):
             [row["submission"] for row in life.get(two)["revisions"]] == [one, two], "the former is kept, and linked")
     status, _, data = life.server.request("GET", f"/v1/submissions/{one}/files/first.json", None, life.owner)
     life.ok(status == 200 and json.loads(data)["misc"] == {"batchSize": 512}, "its files are read back as they were sent")
-    colleague = life.server.token("reviewer", "Alan")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(lambda token: life.review(two, "accept", "plausible", token), (life.reviewer, colleague)))
+    status, _, data = life.server.request("GET", f"{here}/files/first.tsv", None, life.owner)
+    life.ok(status == 200 and data.decode() == ROWS.format(first=0.01, hit=0.02), "byte for byte", data)
+    status, _, _ = life.call("POST", f"{here}/comments/{comment['comment']}/resolve", None, life.reviewer)
+    life.ok(status == 200, "the thread is closed", status)
+    answers = life.race(two, "accept")
     loser = [answer for answer in answers if answer[0] == 409]
     life.ok(sorted(answer[0] for answer in answers) == [200, 409] and loser[0][1]["code"] == "illegal-transition" and
             loser[0][1]["state"] == "accepted", "of two reviewers at once one wins, the other learns the state", answers)
     life.board("accepted", "first")
+
+    # Another's is faster.
+    _, other, _ = life.send("other", 0.015, token=life.other, entry={"author": "Eve Example"})
+    life.review(other["submission"], "accept", "good")
+    life.board("another accepted", "other", "first")
 
     # Superseded, by a choice of its own; the successor withdrawn; the old one back.
     status, third, _ = life.send("faster", 0.01, supersedes=second["entry"])
     three = third["submission"]
     life.ok(status == 201 and third["supersedes"] == second["entry"] and third["state"] == "in_review",
             "a successor waits for its own review", third)
-    life.board("successor sent", "first")
+    life.board("successor sent", "other", "first")
     life.review(three, "accept", "reproduced")
-    life.board("superseded", "faster")
+    life.board("superseded", "faster", "other")
     old = life.get(two)
     life.ok(old["state"] == "superseded" and old["superseded_by"] == third["entry"], "the old one says who stands for it", old)
     status, fourth, _ = life.send("fastest", 0.005, supersedes=third["entry"])
     four = fourth["submission"]
     life.review(four, "accept", "well")
-    life.board("a chain of three", "fastest")
+    life.board("a chain of three", "fastest", "other")
     life.review(four, "disqualify", "it trained on the test set")
-    life.board("its last disqualified", "faster")
+    life.board("its last disqualified", "faster", "other")
     status, gone, _ = life.call("POST", f"/v1/submissions/{three}/withdraw", {"reason": "the wrong run"}, life.owner)
     life.ok(status == 200 and gone["state"] == "withdrawn" and gone["owner"] == "nobody", "its owner withdraws it", gone)
-    life.board("withdrawn, the old one back", "first")
+    life.board("withdrawn, the old one back", "other", "first")
+    life.refused("POST", f"/v1/submissions/{three}/reviews", {"action": "accept", "reason": "again"}, life.reviewer, 409, "withdrawn")
+    answers = life.race(other["submission"], "disqualify")
+    life.ok(sorted(answer[0] for answer in answers) == [200, 409], "two disqualify another's at once: one does", answers)
+    life.board("another's disqualified", "first")
+    life.ok(life.below().get("other"), "it is listed with its reason", life.below())
 
     # Corrected by a reviewer, with what was there before.
+    life.refused("PATCH", f"/v1/submissions/{two}", {"hardware": "8 V100", "reason": "as its log says"}, life.reviewer, 428, "If-Match")
     _, _, headers = life.call("GET", f"/v1/submissions/{two}")
-    status, _, _ = life.call("PATCH", f"/v1/submissions/{two}", {"name": "renamed", "framework": "PyTorch 1.0.1", "reason":
-                             "the version was missing"}, life.reviewer, {"If-Match": headers["ETag"]})
+    status, _, _ = life.call("PATCH", f"/v1/submissions/{two}", {"name": "renamed", "framework": "PyTorch 1.0.1", "hardware":
+                             "8 V100 SXM2", "reason": "the version was missing"}, life.reviewer, {"If-Match": headers["ETag"]})
     life.ok(status == 200, "a reviewer corrects it")
     life.board("renamed", "renamed")
     return one, two, three, four
@@ -158,10 +195,12 @@ def check_audit(life, one, two, three, four):
         life.ok(good and chained and all(item["reason"] and item["at"] for item in items),
                 f"the audit of submission {submission} has every step: who, when, why", got)
     kinds = [item["kind"] for item in life.history(one)]
-    life.ok(kinds.count("comment") == 2, "comments are in it", kinds)
-    edits = {item["field"]: (item["before"], item["after"]) for item in life.history(two) if item["kind"] == "correction"}
-    life.ok(edits == {"name": ("first", "renamed"), "framework": ("PyTorch 1.0", "PyTorch 1.0.1")},
-            "corrections are in it with what was there before", edits)
+    life.ok(kinds.count("comment") == 2 and "resolved" in kinds, "comments are in it, and that their thread was closed", kinds)
+    last = life.history(three)[-1]
+    life.ok((last["to"], last["reason"]) == ("withdrawn", "the wrong run"), "the end says why", last)
+    edits = {item["field"]: (item["before"], item["after"], item["by"]) for item in life.history(two) if item["kind"] == "correction"}
+    life.ok(edits == {"name": ("first", "renamed", "Grace"), "framework": ("PyTorch 1.0", "PyTorch 1.0.1", "Grace"),
+                      "hardware": ("1 V100", "8 V100 SXM2", "Grace")}, "corrections are in it with who and what was before", edits)
     with sqlite3.connect(life.server.db) as db:
         for statement in ("DELETE FROM submission_event", "UPDATE submission_event SET reason = ''", "DELETE FROM entry_edit",
                           "UPDATE comment SET text = ''"):
@@ -178,8 +217,13 @@ def check_refusals(life, two):
     status, problem, _ = life.review(waiting, "accept", "mine", life.owner)
     life.ok(status == 403 and problem["code"] == "scope-missing" and "review" in problem["detail"],
             "without the role: 403, and which scope is missing", problem)
-    status, problem, _ = life.call("PATCH", f"/v1/tasks/{TASK}", {"review": "none", "reason": "x"}, life.reviewer, {"If-Match": "*"})
-    life.ok(status == 403 and problem["code"] == "scope-missing" and "tasks" in problem["detail"], "so with a task", problem)
+    task, body = f"/v1/tasks/{TASK}", {"review": "none", "reason": "x"}
+    for token in (life.reviewer, life.owner):
+        status, problem, _ = life.call("PATCH", task, body, token, {"If-Match": "*"})
+        life.ok(status == 403 and problem["code"] == "scope-missing" and "tasks" in problem["detail"], "so with a task", problem)
+    operator = life.server.token("operator", "Oz")
+    life.refused("PATCH", task, body, operator, 428, "If-Match")
+    life.refused("PATCH", task, body, operator, 412, "If-Match", {"If-Match": '"x"'})
     for verb, body in (("withdraw", {"reason": "x"}), ("revisions", {"entry": json.dumps(ENTRY),
                                                                      "progress": ROWS.format(first=0.1, hit=0.2)})):
         status, problem, _ = life.call("POST", f"/v1/submissions/{waiting}/{verb}", body, life.other)
@@ -218,8 +262,12 @@ def check_rolling(life):
     status, slow, _ = life.send("slow", 0.5, entry={"costPerHour": 100})
     boards = {board["by"]: board for board in slow["top5"]["boards"]}
     life.ok(status == 201 and slow["state"] == "not_eligible" and boards["time"]["place"] == 7 and
-            abs(boards["time"]["behind"] - (boards["time"]["value"] - boards["time"]["fifth"])) < 1e-6,
+            not slow["top5"]["enters"] and boards["time"]["behind"] > 0 and abs(boards["time"]["behind"] - (boards["time"]["value"] - boards["time"]["fifth"])) < 1e-6,
             "the rolling rule tells how far it is from the fifth place", slow)
+    _, dry, _ = life.send("dry", 0.5, "/v1/submissions/validate", entry={"costPerHour": 100})
+    life.ok(dry["outcome"]["state"] == "not_eligible" and dry["top5"]["boards"], "the dry run says so, too", dry)
+    _, best, _ = life.send("best", 0.0005, entry={"costPerHour": 1000})
+    life.ok(best["state"] == "in_review" and best["top5"]["enters"], "what enters the first five is reviewed", best)
     set_task(life, policy="closed")
     status, problem, _ = life.send("late", 0.0001)
     life.ok(status == 409 and problem["code"] == "task-closed" and "a test" in problem["detail"],
@@ -227,8 +275,9 @@ def check_rolling(life):
     set_task(life, policy="metadata-only")
     status, late, _ = life.send("late", 0.0001)
     life.ok(status == 201 and late["state"] == "not_eligible", "one for metadata keeps it below the board", late)
-    names = [row["name"] for row in life.call("GET", f"/v1/leaderboards/{TASK}")[1]["not_ranked"]]
-    life.ok("late" in names and "slow" in names, "both are listed there with the reason", names)
+    ranked = [row["name"] for row in life.call("GET", f"/v1/leaderboards/{TASK}")[1]["items"]]
+    below = life.below()
+    life.ok(below.get("late") and below.get("slow") and "late" not in ranked, "both are listed there with the reason", below)
 
 
 def check_pages(life):
@@ -286,6 +335,7 @@ def main():
         check_deadlines(life, waiting)
         check_rolling(life)
         check_pages(life)
+        tap.ok(server.stop() == 0, "the server stops cleanly", server.log_tail())
     tap.done()
 
 
