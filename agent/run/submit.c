@@ -21,7 +21,16 @@
 #define EXIT_REFUSED    2
 
 struct request {
-    const char *server, *token_file, *task, *entry, *progress;
+    const char *server, *token_file, *task, *entry;
+    const char *const *progress; /* paths of the runs' files, in order */
+    size_t progress_count;
+};
+
+/* The bytes of all files, and the form that borrows them. */
+struct form {
+    struct buf entry, progress[ENTRY_RUNS_MAX];
+    struct client_part parts[2 + ENTRY_RUNS_MAX];
+    size_t part_count;
 };
 
 static const char *file_of(const char *path)
@@ -70,6 +79,15 @@ static const char *text_of(const json_t *object, const char *key)
     return text != NULL ? text : "";
 }
 
+/* The path of the part that a finding names: "entry", "progress", or of several progress files its name. */
+static const char *path_of(const struct request *request, const char *part)
+{
+    for (size_t i = 0; i < request->progress_count; i++)
+        if (strcmp(part, "progress") == 0 || strcmp(part, file_of(request->progress[i])) == 0)
+            return request->progress[i];
+    return request->entry;
+}
+
 /* FILE:LINE<TAB>severity<TAB>code<TAB>field<TAB>detail<TAB>hint */
 static void print_findings(const struct request *request, const json_t *findings)
 {
@@ -78,13 +96,9 @@ static void print_findings(const struct request *request, const json_t *findings
 
     json_array_foreach(findings, index, finding)
     {
-        const char *part = text_of(finding, "file");
-        const char *file = strcmp(part, "progress") == 0 && request->progress != NULL
-                               ? request->progress
-                               : request->entry;
         const char *field = text_of(finding, "field");
 
-        (void)printf("%s:%lld\t%s\t%s\t%s\t%s\t%s\n", file,
+        (void)printf("%s:%lld\t%s\t%s\t%s\t%s\t%s\n", path_of(request, text_of(finding, "file")),
                      (long long)json_integer_value(json_object_get(finding, "line")),
                      text_of(finding, "severity"), text_of(finding, "code"),
                      field[0] != '\0' ? field : text_of(finding, "pointer"),
@@ -122,13 +136,11 @@ static int print_answer(const struct request *request, const struct client_reply
     return taken ? 0 : reply->status >= 500 ? status_exit_code(ST_UNAVAILABLE) : EXIT_REFUSED;
 }
 
-/* NAME.tsv lies beside NAME.json unless it is named. */
-static bool find_progress(const struct request *request, char path[FILES_PATH_BYTES_MAX])
+/* NAME.tsv beside NAME.json; false: there is none. */
+static bool find_progress(const char *entry_path, char path[FILES_PATH_BYTES_MAX])
 {
-    const struct str entry = str_from_cstr(request->entry);
+    const struct str entry = str_from_cstr(entry_path);
 
-    if (request->progress != NULL)
-        return snprintf(path, FILES_PATH_BYTES_MAX, "%s", request->progress) < FILES_PATH_BYTES_MAX;
     if (!str_ends_with(entry, STR(".json")) || entry.len >= FILES_PATH_BYTES_MAX)
         return false;
     (void)snprintf(path, FILES_PATH_BYTES_MAX, "%.*s.tsv", (int)(entry.len - strlen(".json")),
@@ -136,60 +148,80 @@ static bool find_progress(const struct request *request, char path[FILES_PATH_BY
     return files_exists(path);
 }
 
-static int submit(struct request *request)
+/* Reads every file and makes a part of each: parts[0] is left for the task. */
+static enum status fill_form(const struct request *request, struct form *form, struct error *err)
 {
-    char task[65], progress_path[FILES_PATH_BYTES_MAX];
-    struct buf token, entry, progress;
+    enum status status = files_read(request->entry, &form->entry, err);
+
+    form->parts[1] = (struct client_part){"entry", file_of(request->entry), buf_str(&form->entry)};
+    form->part_count = 2;
+    for (size_t i = 0; i < request->progress_count && status == ST_OK; i++) {
+        const char *path = request->progress[i];
+
+        status = files_read(path, &form->progress[i], err);
+        form->parts[form->part_count++] =
+            (struct client_part){"progress", file_of(path), buf_str(&form->progress[i])};
+    }
+    return status;
+}
+
+static enum status send_form(const struct request *request, struct form *form,
+                             struct client_reply *reply, struct error *err)
+{
     struct client *client = NULL;
-    struct client_reply reply = {0};
-    struct error err = {0};
-    struct client_part parts[3];
-    size_t part_count = 2;
+    struct buf token;
+    char task[65];
     enum status status;
-    int code;
 
     buf_init(&token, TOKEN_BYTES_MAX);
-    buf_init(&entry, FILE_BYTES_MAX);
-    buf_init(&progress, FILE_BYTES_MAX);
-    status = client_library_init(&err);
+    status = client_library_init(err);
     if (status == ST_OK)
-        status = client_create(request->server, &client, &err);
+        status = client_create(request->server, &client, err);
     if (status == ST_OK)
-        status = read_token(request->token_file, &token, &err);
+        status = read_token(request->token_file, &token, err);
     if (status == ST_OK)
-        status = files_read(request->entry, &entry, &err);
-    if (status == ST_OK && find_progress(request, progress_path)) {
-        request->progress = progress_path;
-        status = files_read(progress_path, &progress, &err);
-        parts[part_count++] =
-            (struct client_part){"progress", file_of(progress_path), buf_str(&progress)};
-    }
+        status = fill_form(request, form, err);
     if (status == ST_OK)
-        status = choose_task(request, buf_str(&entry), task, &err);
+        status = choose_task(request, buf_str(&form->entry), task, err);
     if (status == ST_OK) {
         const struct client_request call = {.method = "POST",
                                             .path = "/v1/submissions",
-                                            .parts = parts,
-                                            .part_count = part_count,
+                                            .parts = form->parts,
+                                            .part_count = form->part_count,
                                             .token = token.data,
                                             .timeout_ms = CALL_TIMEOUT_MS};
 
-        parts[0] = (struct client_part){"task", NULL, str_from_cstr(task)};
-        parts[1] = (struct client_part){"entry", file_of(request->entry), buf_str(&entry)};
-        status = client_send(client, &call, &reply, &err);
+        form->parts[0] = (struct client_part){"task", NULL, str_from_cstr(task)};
+        status = client_send(client, &call, reply, err);
     }
-    if (status == ST_OK) {
+    client_destroy(client);
+    buf_fini(&token);
+    return status;
+}
+
+static int submit(const struct request *request)
+{
+    struct form *form = calloc(1, sizeof *form);
+    struct client_reply reply = {0};
+    struct error err = {0};
+    int code;
+
+    if (form == NULL)
+        return status_exit_code(ST_NO_MEMORY);
+    buf_init(&form->entry, FILE_BYTES_MAX);
+    for (size_t i = 0; i < ENTRY_RUNS_MAX; i++)
+        buf_init(&form->progress[i], FILE_BYTES_MAX);
+    if (send_form(request, form, &reply, &err) == ST_OK) {
         code = print_answer(request, &reply);
     } else {
         (void)fprintf(stderr, "%s\n", err.detail);
-        code = status_exit_code(status);
+        code = status_exit_code(err.status);
     }
-    request->progress = NULL; /* its text goes with this function */
     client_reply_fini(&reply);
-    client_destroy(client);
-    buf_fini(&progress);
-    buf_fini(&entry);
-    buf_fini(&token);
+    for (size_t i = 0; i < ENTRY_RUNS_MAX; i++)
+        buf_fini(&form->progress[i]);
+    buf_fini(&form->entry);
+    free(form);
     return code;
 }
 
@@ -197,6 +229,8 @@ int command_submit(int argc, char *const *argv)
 {
     struct request request = {0};
     const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    char beside[FILES_PATH_BYTES_MAX];
+    const char *const found[] = {beside};
     const struct opt opts[] = {
         {"server", OPT_TEXT, &request.server, NULL, 0, 0, "URL", "of daybreakd"},
         {"token-file", OPT_TEXT, &request.token_file, NULL, 0, 0, "F", "a submitter's token"},
@@ -204,10 +238,11 @@ int command_submit(int argc, char *const *argv)
     };
     const struct opt_command command = {AGENT_PROGRAM,
                                         "submit",
-                                        "ENTRY.json [ENTRY.tsv]",
+                                        "ENTRY.json [RUN.tsv..]",
                                         1,
-                                        2,
-                                        "Sends an entry to a server; the .tsv beside it is found.",
+                                        1 + ENTRY_RUNS_MAX,
+                                        "Sends an entry to a server, with a .tsv for each of its "
+                                        "runs; the one beside it is found.",
                                         opts,
                                         ARRAY_LEN(opts)};
     int argument_count = 0, code = 0;
@@ -226,7 +261,12 @@ int command_submit(int argc, char *const *argv)
         opt_print_help(&command, stdout);
     } else {
         request.entry = arguments[0];
-        request.progress = argument_count > 1 ? arguments[1] : NULL;
+        request.progress = arguments + 1;
+        request.progress_count = (size_t)argument_count - 1;
+        if (request.progress_count == 0 && find_progress(request.entry, beside)) {
+            request.progress = found;
+            request.progress_count = 1;
+        }
         code = submit(&request);
     }
     free(arguments);

@@ -279,6 +279,39 @@ def submits(tap):
         lines = [line.split("\t") for line in refused.stdout.splitlines()]
         tap.ok(refused.returncode == 2 and any(len(c) == 6 and c[1] == "error" and "model" in c[3] + c[4] for c in lines),
                "a broken entry is refused with file, line, code, field and hint", refused.stdout + refused.stderr)
+        submits_runs(tap, server, words, entry)
+
+
+def submits_runs(tap, server, words, entry):
+    """An entry of three runs: each file goes as it is, in its order; a finding names the file that it is about."""
+    folder = os.path.dirname(entry)
+    with open(entry, encoding="utf-8") as text:
+        whole = json.load(text)
+    with open(entry.replace(".json", ".tsv"), encoding="utf-8") as text:
+        head, *rows = [line.split("\t") for line in text.read().splitlines()]
+    hours = head.index("hours")
+    whole["misc"]["seeds"] = [5, 6, 7]
+    whole["misc"].pop("seed", None)
+    three = os.path.join(folder, "three.json")
+    with open(three, "w", encoding="utf-8") as out:
+        json.dump(whole, out)
+    runs = [os.path.join(folder, f"three-{i}.tsv") for i in range(3)]
+    for i, path in enumerate(runs):
+        with open(path, "w", encoding="utf-8") as out:
+            for row in [head] + [[str(float(cell) * (1 + i / 10)) if k == hours else cell for k, cell in enumerate(row)] for row in rows]:
+                out.write("\t".join(row) + "\n")
+    absent = subprocess.run([*words, three, runs[0], os.path.join(folder, "none.tsv")], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    tap.ok(absent.returncode != 0 and "none.tsv" in absent.stderr, "a file that is not there is named, and nothing is sent", absent.stderr)
+    with open(os.path.join(folder, "bad.tsv"), "w", encoding="utf-8") as out:
+        out.write("\t".join(head) + "\nx\n")
+    bad = subprocess.run([*words, three, runs[0], os.path.join(folder, "bad.tsv"), runs[2]], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    tap.ok(bad.returncode == 2 and os.path.join(folder, "bad.tsv") + ":2\terror\t" in bad.stdout, "a fault of one run names its file and line",
+           bad.stdout + bad.stderr)
+    sent = subprocess.run([*words, three, *runs], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    rows = server.json("GET", f"/v1/leaderboards/{TASK}?by=cost")["items"]
+    entry_of_three = next((row for row in rows if row["name"] == "three"), {})
+    shown = server.json("GET", f"/v1/entries/{entry_of_three.get('entry', 0)}") if entry_of_three else {}
+    tap.ok(sent.returncode == 0 and shown.get("trials", {}).get("n") == 3, "three runs are sent as one entry", sent.stdout + sent.stderr + json.dumps(shown))
 
 
 def standard_files(tap):
