@@ -9,7 +9,7 @@
 #include "server/rank/board_write.h"
 #include "server/rank/filter.h"
 
-enum { FACET_BYTES_MAX = 200, DEVICES_MAX = 1000000, ARENA_BYTES = 256 << 20 };
+enum { ARENA_BYTES = 256 << 20 };
 
 enum format { FORMAT_JSON, FORMAT_CSV, FORMAT_TSV };
 
@@ -89,14 +89,13 @@ void handle_get_leaderboard(struct request *request, struct response *response)
 
 static enum status read_form(struct request *request, struct board_form *form, struct error *err)
 {
-    static const char *const bests[] = {"entry", "author", NULL};
     struct query *query = &request->query;
-    const char *best = bests[0];
+    const char *best = board_best_words[0];
 
     boards_read_by(request, form->task, &form->rule.by, err);
     (void)query_read_date(query, "as_of", &form->rule.has_as_of, &form->rule.as_of_days, err);
-    (void)query_read_word(query, "best", bests, &best, err);
-    form->rule.best = best == bests[1] ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY;
+    (void)query_read_word(query, "best", board_best_words, &best, err);
+    form->rule.best = best == board_best_words[1] ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY;
     read_filter(query, &form->filter, err);
     read_format(request, form, err);
     read_cursor(request, form, err);
@@ -105,15 +104,14 @@ static enum status read_form(struct request *request, struct board_form *form, s
 
 static void read_filter(struct query *query, struct board_filter *filter, struct error *err)
 {
-    static const char *const tiers[] = {"reported", "witnessed", "reproduced", NULL};
     const char *tier = "";
 
-    (void)query_read_word(query, "tier", tiers, &tier, err);
+    (void)query_read_word(query, "tier", board_tier_words, &tier, err);
     filter->tier = str_from_cstr(tier);
-    (void)query_read_phrase(query, "hardware", FACET_BYTES_MAX, &filter->hardware, err);
-    (void)query_read_phrase(query, "framework", FACET_BYTES_MAX, &filter->framework, err);
-    (void)query_read_phrase(query, "cloud", FACET_BYTES_MAX, &filter->cloud, err);
-    (void)query_read_i64(query, "devices", 1, DEVICES_MAX, &filter->devices, err);
+    (void)query_read_phrase(query, "hardware", FILTER_TEXT_BYTES_MAX, &filter->hardware, err);
+    (void)query_read_phrase(query, "framework", FILTER_TEXT_BYTES_MAX, &filter->framework, err);
+    (void)query_read_phrase(query, "cloud", FILTER_TEXT_BYTES_MAX, &filter->cloud, err);
+    (void)query_read_i64(query, "devices", 1, FILTER_DEVICES_MAX, &filter->devices, err);
     filter->has_devices = filter->devices > 0;
     (void)query_read_date(query, "from", &filter->has_from, &filter->from_days, err);
     (void)query_read_date(query, "to", &filter->has_to, &filter->to_days, err);

@@ -11,7 +11,6 @@
 #include "server/rank/filter.h"
 
 #define ADDRESS_BYTES_MAX 4096
-#define BOARD_DEVICES_MAX 1000000
 
 /* One row on its way to the page: where it stands on the board, and its key in the wanted order. */
 struct sort_row {
@@ -126,7 +125,7 @@ enum status board_query_read(struct query *query, const struct task *task, struc
     read_choice(query, "best", bests, ARRAY_LEN(bests), &best, err);
     out->best_author = best == 1;
     if (query_read_text(query, "devices", &devices) && devices.len > 0)
-        (void)query_read_i64(query, "devices", 1, BOARD_DEVICES_MAX, &out->devices, err);
+        (void)query_read_i64(query, "devices", 1, FILTER_DEVICES_MAX, &out->devices, err);
     (void)query_read_text(query, "cloud", &out->cloud);
     out->cloud = str_trim(out->cloud);
     (void)query_read_i64(query, "page", 1, BOARD_ENTRIES_MAX, &out->page, err);

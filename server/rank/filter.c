@@ -4,6 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
+const char *const board_tier_words[] = {"reported", "witnessed", "reproduced", NULL};
+const char *const board_best_words[] = {"entry", "author", NULL};
+
 static bool is_text(const char *text, struct str wanted);
 static bool has_part(const char *text, struct str part);
 static bool is_cloud(const char *cloud, struct str wanted);

@@ -6,6 +6,13 @@
 #include "common/str.h"
 #include "server/rank/board.h"
 
+#define FILTER_TEXT_BYTES_MAX 200
+#define FILTER_DEVICES_MAX    1000000
+
+/* Words of a tier, and of `best`; NULL after the last. */
+extern const char *const board_tier_words[];
+extern const char *const board_best_words[]; /* in the order of enum board_best */
+
 /* Empty texts and missing numbers: any. Case does not matter. */
 struct board_filter {
     struct str tier;

@@ -71,7 +71,10 @@ def test_boards(db):
 def test_board_usage(db):
     for arguments in (["cifar10-inference", "--by", "cost"], ["cifar10-train", "--by", "latency"],
                       ["cifar10-train", "--by", "speed"], ["nothing"], [],
-                      ["cifar10-train", "--format", "xml"], ["cifar10-train", "--as-of", "2018-4-1"]):
+                      ["cifar10-train", "--format", "xml"], ["cifar10-train", "--as-of", "2018-4-1"],
+                      ["cifar10-train", "--best", "team"], ["cifar10-train", "--tier", "gold"], ["cifar10-train", "--devices", "0"],
+                      ["cifar10-train", "--cloud", ""], ["cifar10-train", "--hardware", "x" * 201], ["cifar10-train", "--from", "x"],
+                      ["cifar10-train", "--to", "2019-02-30"]):
         code, out, err = run("board", *arguments, db=db)
         check("board " + " ".join(arguments) + " is wrong usage", code == 3 and out == "" and err != "")
     code, out, err = run("board", "cifar10-train", "--by", "energy", db=db)

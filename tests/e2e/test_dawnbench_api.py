@@ -252,12 +252,27 @@ def test_submission(server, token):
     check("its address is not on the board", b"someone@example.org" not in data)
 
 
+def test_command(server):
+    """`daybreakd board` and the API show the same rows, whatever is asked for."""
+    asked = [{"best": "author"}, {"best": "entry"}, {"tier": "reported"}, {"tier": "witnessed"}, {"hardware": "v100"}, {"hardware": "GPU"},
+             {"devices": "8"}, {"framework": "pytorch"}, {"cloud": "public"}, {"cloud": "none"}, {"cloud": "aws"}, {"from": "2018-04-01"},
+             {"to": "2018-04-20"}, {"from": "2018-01-01", "to": "2018-12-31", "hardware": "tpu", "best": "author"}]
+    for task in ("imagenet-train", "cifar10-inference"):
+        for query in asked:
+            words = [part for key, text in query.items() for part in ("--" + key, text)]
+            done = subprocess.run([DAYBREAKD, "board", task, "--format", "json", "--db", server.db, *words], capture_output=True, text=True, check=False)
+            want = server.json("GET", f"/v1/leaderboards/{task}?limit=1000&" + "&".join(f"{key}={text}" for key, text in query.items()))
+            got = json.loads(done.stdout) if done.returncode == 0 else {}
+            check(f"board {task} {' '.join(words)}: as the API's", got == want and got.get("items") is not None or [done.stderr, len(want["items"])])
+
+
 def main():
     with Server(history=True) as server:
         server.start()
         token = server.token("submitter")
         test_boards(server)
         test_paging(server)
+        test_command(server)
         test_broken(server)
         test_codes(server, token)
         test_submission(server, token)
