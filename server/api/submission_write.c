@@ -48,6 +48,8 @@ void submission_write(struct json_out *out, const struct submission_view *view)
     if (view->run_count > 0)
         json_out_i64(out, "n", view->run_count);
     json_out_optional(out, "place", view->place);
+    if (view->places != NULL)
+        submission_write_places(out, view->places);
     json_out_begin(out, "files", '[');
     write_own_file(out, view, ".json", view->entry_bytes, view->entry_sha256);
     if (view->has_progress)
@@ -93,6 +95,33 @@ static void write_steps(struct json_out *out, const struct submission_view *view
         json_out_text(out, "action", step->action);
         json_out_text(out, "to", step->to_state);
         json_out_text(out, "who", strcmp(step->scope, "own") == 0 ? "submitter" : "reviewer");
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+void submission_write_places(struct json_out *out, const struct board_places *places)
+{
+    static const int digits[] = {[BOARD_TIME] = 9,
+                                 [BOARD_COST] = 12,
+                                 [BOARD_LATENCY] = 6,
+                                 [BOARD_INFERENCE_COST] = 12,
+                                 [BOARD_ENERGY] = 6};
+
+    if (places->count == 0)
+        return;
+    json_out_begin(out, "places", '[');
+    for (size_t i = 0; i < places->count; i++) {
+        const enum board_by by = places->boards[i].by;
+        const struct kept_place *at = &places->boards[i].at;
+
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "by", board_by_name(by));
+        json_out_text(out, "unit", board_by_unit(by));
+        json_out_i64(out, "place", (int64_t)at->place);
+        json_out_bool(out, "tied", at->tied);
+        json_out_i64(out, "of", (int64_t)at->total);
+        json_out_decimal(out, "value", (struct opt_i64){true, places->boards[i].value}, digits[by]);
         json_out_end(out, '}');
     }
     json_out_end(out, ']');

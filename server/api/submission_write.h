@@ -10,6 +10,17 @@
 #include "server/api/json_out.h"
 #include "server/http/response.h"
 #include "server/intake/intake.h"
+#include "server/rank/kept.h"
+
+/* Where figures would come on each board that they have a value for. */
+struct board_places {
+    struct {
+        enum board_by by;
+        int64_t value;
+        struct kept_place at;
+    } boards[BOARD_ENERGY + 1];
+    size_t count;
+};
 
 /* What is known of a submission; absent parts are left out. */
 struct submission_view {
@@ -37,7 +48,8 @@ struct submission_view {
     size_t revision_count;
     const struct transition_record *steps; /* those that people may ask for */
     size_t step_count;
-    const struct top5 *top5; /* NULL: the rolling rule was not asked */
+    const struct board_places *places; /* NULL: left out */
+    const struct top5 *top5;           /* NULL: the rolling rule was not asked */
 };
 
 void submission_write(struct json_out *out, const struct submission_view *view);
@@ -47,6 +59,8 @@ enum status submission_add_flag(struct arena *arena, struct intake_result *resul
                                 const struct flag_record *flag, struct error *err);
 /* "flags" of an entry or a submission; left out where there are none. */
 void submission_write_flags(struct json_out *out, const struct flag_record *flags, size_t count);
+/* "places": left out where there are none. */
+void submission_write_places(struct json_out *out, const struct board_places *places);
 /* "top5": where the figures would come, and how far from the fifth place. */
 void submission_write_top5(struct json_out *out, const struct top5 *top5);
 /* "findings" of a verdict. */

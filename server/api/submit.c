@@ -16,7 +16,7 @@ struct work { /* kept between the two calls of a POST that stores */
     struct intake_result result;
     struct new_entry entry;
     struct submit submit;
-    struct opt_i64 place;
+    struct board_places places;
     char entry_sha256[SHA256_HEX_BYTES], progress_sha256[SHA256_HEX_BYTES];
 };
 
@@ -24,12 +24,13 @@ static enum status check_whole(struct request *request, const struct submission_
                                struct intake_result *result, struct error *err);
 static enum status find_flags(struct request *request, const struct new_entry *entry,
                               struct intake_result *result, struct error *err);
-static enum status find_place(struct request *request, const struct task *task,
-                              const struct intake_record *record, struct opt_i64 *place,
-                              struct error *err);
+static enum status find_places(struct request *request, const struct task *task,
+                               const struct intake_record *record, struct board_places *places,
+                               struct error *err);
+static struct opt_i64 first_place(const struct board_places *places);
 static void send_verdict(struct request *request, struct response *response,
                          const struct submission_form *form, const struct intake_result *result,
-                         struct opt_i64 place);
+                         const struct board_places *places);
 static void write_outcome(struct request *request, struct json_out *out, const struct task *task,
                           const struct intake_record *record);
 static void begin_submit(struct request *request, struct response *response);
@@ -42,7 +43,7 @@ static void send_conflict(struct response *response, const struct work *work,
 
 void handle_validate_submission(struct request *request, struct response *response)
 {
-    struct opt_i64 place = {0};
+    struct board_places places = {0};
     struct intake_result result;
     struct error err = {0};
     struct submission_form form;
@@ -55,11 +56,11 @@ void handle_validate_submission(struct request *request, struct response *respon
         (form.task->phase == TASK_INFERENCE || form.progress_count > 0))
         status = check_whole(request, &form, &result, &err);
     if (status == ST_OK && result.acceptable)
-        status = find_place(request, form.task, &result.record, &place, &err);
+        status = find_places(request, form.task, &result.record, &places, &err);
     if (status != ST_OK)
         response_send_error(response, &err);
     else
-        send_verdict(request, response, &form, &result, place);
+        send_verdict(request, response, &form, &result, &places);
 }
 
 void handle_post_submission(struct request *request, struct response *response)
@@ -108,32 +109,54 @@ static enum status find_flags(struct request *request, const struct new_entry *e
     return status;
 }
 
-/* On the board by time or latency, as it stands now. */
-static enum status find_place(struct request *request, const struct task *task,
-                              const struct intake_record *record, struct opt_i64 *place,
-                              struct error *err)
+/* On every board of the task that the figures have a value for, as it stands now. */
+static enum status find_places(struct request *request, const struct task *task,
+                               const struct intake_record *record, struct board_places *places,
+                               struct error *err)
 {
     const bool train = task->phase == TASK_TRAIN;
+    const struct {
+        enum board_by by;
+        struct opt_i64 value;
+    } values[] = {
+        {BOARD_TIME, {train && record->has_tta, record->tta_ns}},
+        {BOARD_COST, {train && record->has_tta && record->has_cost, record->cost_pico}},
+        {BOARD_LATENCY, {!train && record->has_latency, record->latency_ns}},
+        {BOARD_INFERENCE_COST, {!train && record->has_cost, record->cost_pico}},
+    };
     const struct kept *kept;
     int64_t version;
     enum status status;
 
-    *place = (struct opt_i64){0};
-    if (train ? !record->has_tta : !record->has_latency)
+    *places = (struct board_places){0};
+    if (!values[train ? 0 : 2].value.has) /* the file of a training's figures alone */
         return ST_OK;
     status = boards_begin(request->app->boards, task, &kept, &version, err);
     if (status != ST_OK)
         return status;
-    place->has = true;
-    place->value = (int64_t)(train ? kept_place_of(kept, BOARD_TIME, record->tta_ns)
-                                   : kept_place_of(kept, BOARD_LATENCY, record->latency_ns));
+    for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+        struct kept_place at;
+
+        if (!values[i].value.has || !kept_preview(kept, values[i].by, values[i].value.value, &at))
+            continue;
+        places->boards[places->count].by = values[i].by;
+        places->boards[places->count].value = values[i].value.value;
+        places->boards[places->count++].at = at;
+    }
     boards_end(request->app->boards, task);
     return ST_OK;
 }
 
+/* On the first of them, by time or latency. */
+static struct opt_i64 first_place(const struct board_places *places)
+{
+    return (struct opt_i64){places->count > 0,
+                            places->count > 0 ? (int64_t)places->boards[0].at.place : 0};
+}
+
 static void send_verdict(struct request *request, struct response *response,
                          const struct submission_form *form, const struct intake_result *result,
-                         struct opt_i64 place)
+                         const struct board_places *places)
 {
     const struct intake_record *record = &result->record;
     struct json_out out = {response_begin(response, 200, "application/json"), false};
@@ -149,8 +172,9 @@ static void send_verdict(struct request *request, struct response *response,
         json_out_number(&out, "latency_ms", record->latency_text);
         json_out_number(&out, "cost_usd", record->cost_text);
     }
-    json_out_optional(&out, "place", place);
-    if (result->acceptable && place.has)
+    json_out_optional(&out, "place", first_place(places));
+    submission_write_places(&out, places);
+    if (result->acceptable && places->count > 0)
         write_outcome(request, &out, form->task, record);
     json_out_end(&out, '}');
 }
@@ -222,7 +246,7 @@ static enum status prepare(struct request *request, struct work *work, struct er
         status = submission_form_judge(request, form, true, &work->result, err);
     if (status != ST_OK || !work->result.acceptable)
         return status;
-    status = find_place(request, form->task, &work->result.record, &work->place, err);
+    status = find_places(request, form->task, &work->result.record, &work->places, err);
     if (status == ST_OK)
         status = accept_fill_entry(form->task, form->name, &work->result.record, NULL,
                                    request->arena, &work->entry, err);
@@ -288,7 +312,8 @@ static enum status render_submission(struct command *command, struct error *err)
         .latency_text = work->entry.latency_ms_text,
         .cost_pico = work->entry.cost_pico,
         .cost_text = work->entry.inference_cost_text,
-        .place = {accepted && work->place.has, work->place.value},
+        .place = accepted ? first_place(&work->places) : (struct opt_i64){0},
+        .places = accepted || strcmp(submit->state, "in_review") == 0 ? &work->places : NULL,
         .entry_sha256 = work->entry_sha256,
         .entry_bytes = submit->files.entry.len,
         .has_progress = submit->files.has_progress,

@@ -180,6 +180,23 @@ size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value)
     return board_by_fits(by, kept->task) ? count_better(&kept->ranked[by], by, value) + 1 : 0;
 }
 
+bool kept_preview(const struct kept *kept, enum board_by by, int64_t value,
+                  struct kept_place *place)
+{
+    const struct list *ranked = &kept->ranked[by];
+    size_t better;
+
+    if (!board_by_fits(by, kept->task))
+        return false;
+    better = count_better(ranked, by, value);
+    *place = (struct kept_place){
+        .place = better + 1,
+        .total = ranked->count + 1,
+        .tied = better < ranked->count && has_value(ranked->rows[better], by, value),
+    };
+    return true;
+}
+
 bool kept_find(const struct kept *kept, enum board_by by, int64_t entry, struct kept_place *place)
 {
     const struct list *ranked = &kept->ranked[by];

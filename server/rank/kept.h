@@ -38,11 +38,14 @@ size_t kept_skip(const struct kept *kept, enum board_by by, const struct board_k
 /* The place that a further entry of this value would take; 0: the task has no such board. */
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value);
 
-/* Where an entry stands; false: it has no place there. */
 struct kept_place {
     size_t place, total;
     bool tied;
 };
+/* Where a further entry of this value would stand, itself among the total; false: the task has no such board. */
+bool kept_preview(const struct kept *kept, enum board_by by, int64_t value,
+                  struct kept_place *place);
+/* Where an entry stands; false: it has no place there. */
 bool kept_find(const struct kept *kept, enum board_by by, int64_t entry, struct kept_place *place);
 
 #endif

@@ -234,8 +234,16 @@ def test_submission(server, token):
     check("validate says time, cost and place", status == 200 and verdict["valid"] and
           abs(verdict["tta_s"] - 44.44444404) < 1e-9 and abs(verdict["cost_usd"] - 0.037777777434) < 1e-12 and
           verdict["place"] == 3 or [status, verdict])
+    ranked = {by: len(server.json("GET", f"/v1/leaderboards/cifar10-train?by={by}&limit=1000")["items"]) for by in ("time", "cost")}
+    cheaper = [one for one in server.json("GET", "/v1/leaderboards/cifar10-train?by=cost&limit=1000")["items"]
+              if one["cost_usd"] < verdict["cost_usd"]]
+    check("validate says the place on each board, and of how many",
+          [(one["by"], one["place"], one["of"], one["value"]) for one in verdict["places"]] ==
+          [("time", 3, ranked["time"] + 1, verdict["tta_s"]), ("cost", len(cheaper) + 1, ranked["cost"] + 1, verdict["cost_usd"])]
+          or verdict["places"])
     status, answer, headers = send(server, "/v1/submissions", "cifar10-train", good, rows, "my-run", token)
     check("a good submission is created", status == 201 and "Location" in headers or [status, answer])
+    check("and tells the same places", answer["places"] == verdict["places"] or answer)
     board = server.json("GET", "/v1/leaderboards/cifar10-train?by=time&limit=1000")["items"]
     mine = [item for item in board if item["name"] == "my-run"]
     check("it stands at that place, between its neighbours",

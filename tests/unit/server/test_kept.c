@@ -153,11 +153,17 @@ static void compare_places(const struct kept *kept, const struct board_entry *en
         assert_false(
             kept_find(kept, BOARD_TIME, whole.not_ranked[i].row->entry, &(struct kept_place){0}));
     for (int64_t value = -1; value <= 21; value++) {
+        struct kept_place would;
         size_t better = 0;
 
         while (better < whole.item_count && whole.items[better].row->tta_ns < value)
             better++;
         assert_int_equal(kept_place_of(kept, BOARD_TIME, value), better + 1);
+        assert_true(kept_preview(kept, BOARD_TIME, value, &would));
+        assert_int_equal(would.place, better + 1);
+        assert_int_equal(would.total, whole.item_count + 1);
+        assert_int_equal(would.tied,
+                         better < whole.item_count && whole.items[better].row->tta_ns == value);
     }
     for (size_t i = 0; i < whole.item_count; i++) {
         const struct board_key key = board_key_of(&whole.items[i], BOARD_TIME);
@@ -244,6 +250,7 @@ static void an_empty_order_has_empty_boards_and_a_first_place(void **state)
     assert_int_equal(board.item_count + board.not_ranked_count + total, 0);
     assert_int_equal(kept_place_of(kept, BOARD_TIME, 5), 1);
     assert_int_equal(kept_place_of(kept, BOARD_LATENCY, 5), 0); /* not a board of this task */
+    assert_false(kept_preview(kept, BOARD_LATENCY, 5, &(struct kept_place){0}));
     assert_false(kept_find(kept, BOARD_TIME, 1, &(struct kept_place){0}));
     assert_int_equal(kept_page(kept, BOARD_LATENCY, 0, 1, &arena, &board, &total, NULL),
                      ST_INVALID);
