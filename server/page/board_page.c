@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
+#include "server/page/records_view.h"
 #include "server/page/render.h"
 #include "server/rank/filter.h"
 
@@ -34,6 +35,7 @@ static const struct {
     [SORT_FRAMEWORK] = {"framework", false},
     [SORT_VALUE] = {"value", false},
     [SORT_COST] = {"cost", false},
+    [SORT_ENERGY] = {"energy", false},
     [SORT_EPOCH] = {"epoch", false},
     [SORT_ACCURACY] = {"accuracy", true},
     [SORT_TIER] = {"tier", true},
@@ -42,13 +44,13 @@ static const struct {
 
 static const char *const tiers[] = {"reported", "witnessed", "reproduced"};
 
-/* The boards that have data; the one by energy comes with the agents' counters. */
 static const struct {
     enum board_by by;
     const char *label, *words;
 } boards[] = {
     {BOARD_TIME, "Time", "by time to accuracy"},
     {BOARD_COST, "Cost", "by cost of the training"},
+    {BOARD_ENERGY, "Energy", "by energy of the training"},
     {BOARD_LATENCY, "Latency", "by latency"},
     {BOARD_INFERENCE_COST, "Cost", "by cost of an item"},
 };
@@ -227,10 +229,23 @@ static bool is_filtered(const struct board_query *query)
 
 static const char *board_words(enum board_by by)
 {
-    for (size_t i = 0; i < ARRAY_LEN(boards); i++)
-        if (boards[i].by == by)
-            return boards[i].words;
-    return "by energy";
+    size_t i = 0;
+
+    while (boards[i].by != by)
+        i++;
+    return boards[i].words;
+}
+
+/* Why the table has no row. */
+static struct str empty_note(const struct board *board, const struct board_query *query)
+{
+    if (board->item_count > 0)
+        return STR("No ranked entry passes this filter.");
+    if (board->by == BOARD_ENERGY)
+        return STR("No entry gives its energy: that takes a run on a device with an energy "
+                   "counter, which an agent has read.");
+    return is_filtered(query) ? STR("No entry was ranked here then.")
+                              : STR("No entry is ranked here yet.");
 }
 
 static struct str summary(struct arena *arena, const struct board *board,
@@ -241,7 +256,7 @@ static struct str summary(struct arena *arena, const struct board *board,
     struct str best;
 
     if (board->item_count == 0)
-        return STR("No entry yet.");
+        return board->not_ranked_count > 0 ? STR("No entry is ranked.") : STR("No entry yet.");
     if (is_filtered(query))
         return format_text(arena, "%zu of %.*s, with their places on the whole board.", shown,
                            STR_ARG(all));
@@ -251,9 +266,11 @@ static struct str summary(struct arena *arena, const struct board *board,
     return format_text(arena, "%.*s. The best: %.*s.", STR_ARG(all), STR_ARG(best));
 }
 
-void page_render_board(struct buf *out, const struct page_frame *frame, const struct board *board,
-                       const struct board_query *query)
+void page_render_board(struct buf *out, const struct page_frame *frame,
+                       const struct board_page *data)
 {
+    const struct board *board = data->board;
+    const struct board_query *query = data->query;
     struct arena *arena = frame->arena;
     const struct task *task = board->task;
     struct sort_row *rows = ARENA_NEW_ARRAY(arena, board->item_count, struct sort_row);
@@ -269,6 +286,8 @@ void page_render_board(struct buf *out, const struct page_frame *frame, const st
         .description = layout_text(task->description),
         .clock_rule = layout_text(task->clock_rule),
         .has_epochs = task->phase == TASK_TRAIN,
+        .by_energy = query->by == BOARD_ENERGY,
+        .empty_note = empty_note(board, query),
         .json_href = api_address(arena, task, query, false),
         .csv_href = api_address(arena, task, query, true),
         .feed_href = format_text(arena, "/tasks/%s/feed.atom", task->id),
@@ -294,6 +313,7 @@ void page_render_board(struct buf *out, const struct page_frame *frame, const st
               picked - first < BOARD_PAGE_ROWS ? picked - first : BOARD_PAGE_ROWS, &view);
     fill_pages(arena, task, query, page_count, page, &view);
     fill_missing(arena, board, query, &view);
+    view.records = records_make(arena, task, query->by, data->records, data->record_count);
     template_board(out, &view);
 }
 
@@ -355,6 +375,7 @@ static void set_key(struct sort_row *row, const struct board_query *query)
                        (double)(entry->has_tta ? entry->tta_ns : entry->latency_ns));
         break;
     case SORT_COST: set_number_key(row, entry->has_cost, (double)entry->cost_pico); break;
+    case SORT_ENERGY: set_number_key(row, entry->has_energy, (double)entry->energy_uj); break;
     case SORT_EPOCH: set_decimal_key(row, entry->epoch_text); break;
     case SORT_ACCURACY: set_decimal_key(row, entry->accuracy_text); break;
     case SORT_TIER: set_number_key(row, entry->tier != NULL, tier_rank(entry->tier)); break;
@@ -427,32 +448,45 @@ struct head_plan {
     const char *css;
     enum board_sort sort[2];
     const char *label[2]; /* the second may be NULL */
-    bool train_only;
+    bool train_only, energy_only;
 };
+
+/* The values that every board of the task shows. */
+static enum board_by main_of(const struct task *task)
+{
+    return task->phase == TASK_TRAIN ? BOARD_TIME : BOARD_LATENCY;
+}
+
+static enum board_by cost_of(const struct task *task)
+{
+    return task->phase == TASK_TRAIN ? BOARD_COST : BOARD_INFERENCE_COST;
+}
+
+static const char *number_css(bool ranks)
+{
+    return ranks ? "num ranks" : "num mid";
+}
 
 static void fill_heads(struct arena *arena, const struct task *task,
                        const struct board_query *query, struct board_view *view)
 {
     const bool train = task->phase == TASK_TRAIN;
-    const bool by_cost = query->by == BOARD_COST || query->by == BOARD_INFERENCE_COST;
+    const enum board_by main_by = main_of(task), cost_by = cost_of(task);
     const struct head_plan plans[] = {
-        {"place", {SORT_PLACE}, {"#"}, false},
-        {"who", {SORT_MODEL, SORT_AUTHOR}, {"Model", "author"}, false},
-        {"wide", {SORT_HARDWARE, SORT_FRAMEWORK}, {"Hardware", "framework"}, false},
-        {by_cost ? "num mid" : "num ranks", {SORT_VALUE}, {train ? "Time" : "Latency"}, false},
-        {by_cost ? "num ranks" : "num mid",
-         {SORT_COST},
-         {train ? "Cost" : "Cost of 1M items"},
-         false},
-        {"num mid", {SORT_EPOCH}, {"Epoch"}, true},
-        {"num mid",
+        {.css = "place", {SORT_PLACE}, {"#"}},
+        {.css = "who", {SORT_MODEL, SORT_AUTHOR}, {"Model", "author"}},
+        {.css = "wide", {SORT_HARDWARE, SORT_FRAMEWORK}, {"Hardware", "framework"}},
+        {.css = "num ranks", {SORT_ENERGY}, {measure_title(BOARD_ENERGY)}, .energy_only = true},
+        {.css = number_css(query->by == main_by), {SORT_VALUE}, {measure_title(main_by)}},
+        {.css = number_css(query->by == cost_by), {SORT_COST}, {measure_title(cost_by)}},
+        {.css = "num mid", {SORT_EPOCH}, {"Epoch"}, .train_only = true},
+        {.css = "num mid",
          {SORT_ACCURACY},
          {strcmp(task->unit, "percent") == 0 ? "Accuracy"
           : task->mlperf_round == NULL       ? "F1"
-                                             : "Metric"},
-         false},
-        {"mid", {SORT_TIER}, {"Tier"}, false},
-        {"date wide", {SORT_DATE}, {"Date"}, false},
+                                             : "Metric"}},
+        {.css = "mid", {SORT_TIER}, {"Tier"}},
+        {.css = "date wide", {SORT_DATE}, {"Date"}},
     };
     struct board_head_view *heads =
         ARENA_NEW_ARRAY(arena, ARRAY_LEN(plans), struct board_head_view);
@@ -462,7 +496,8 @@ static void fill_heads(struct arena *arena, const struct task *task,
         struct sort_link_view *links = ARENA_NEW_ARRAY(arena, 2, struct sort_link_view);
         size_t link_count = 0;
 
-        if (links == NULL || (plans[i].train_only && !train))
+        if (links == NULL || (plans[i].train_only && !train) ||
+            (plans[i].energy_only && query->by != BOARD_ENERGY))
             continue;
         heads[count] = (struct board_head_view){
             .css = str_from_cstr(plans[i].css), .aria = STR("none"), .links = links};
@@ -499,14 +534,9 @@ static struct board_row_view make_row(struct arena *arena, const struct board *b
         .author = layout_text(entry->author),
         .hardware = layout_text(entry->hardware),
         .framework = layout_text(entry->framework),
-        .main = measure_make(arena,
-                             board->by == BOARD_COST             ? BOARD_TIME
-                             : board->by == BOARD_INFERENCE_COST ? BOARD_LATENCY
-                                                                 : board->by,
-                             entry, range),
-        .cost = measure_make(arena,
-                             board->task->phase == TASK_TRAIN ? BOARD_COST : BOARD_INFERENCE_COST,
-                             entry, range),
+        .energy = measure_make(arena, BOARD_ENERGY, entry, range),
+        .main = measure_make(arena, main_of(board->task), entry, range),
+        .cost = measure_make(arena, cost_of(board->task), entry, range),
         .tier = layout_tier(arena, entry->tier, entry->has_n, entry->n, from->item->has_cv,
                             from->item->cv),
     };

@@ -13,7 +13,7 @@
 #include "common/task.h"
 #include "server/http/query.h"
 #include "server/page/layout.h"
-#include "server/rank/board.h"
+#include "server/rank/records.h"
 
 #define BOARD_PAGE_ROWS 100
 
@@ -25,6 +25,7 @@ enum board_sort {
     SORT_FRAMEWORK,
     SORT_VALUE, /* time or latency */
     SORT_COST,
+    SORT_ENERGY,
     SORT_EPOCH,
     SORT_ACCURACY,
     SORT_TIER,
@@ -55,7 +56,13 @@ enum status board_query_read(struct query *query, const struct task *task, struc
 struct str board_query_address(struct arena *arena, const struct task *task,
                                const struct board_query *query);
 
-void page_render_board(struct buf *out, const struct page_frame *frame, const struct board *board,
-                       const struct board_query *query);
+struct board_page {
+    const struct board *board; /* by the query's rule */
+    const struct board_query *query;
+    const struct record *records; /* of the whole board until today, in order of time */
+    size_t record_count;
+};
+void page_render_board(struct buf *out, const struct page_frame *frame,
+                       const struct board_page *data);
 
 #endif

@@ -115,6 +115,29 @@ struct str format_money_per_million(struct arena *arena, int64_t pico)
     return money(arena, pico, PLACES_PICO_PER_MILLION);
 }
 
+struct str format_energy(struct arena *arena, int64_t uj)
+{
+    static const struct {
+        const char *name;
+        int places;  /* of the unit in microjoules */
+        int64_t one; /* of it; 0: the last */
+    } units[] = {
+        {" MJ", 12, INT64_C(1000000000000)},
+        {" kJ", 9, INT64_C(1000000000)},
+        {" J", 6, 0},
+    };
+    size_t unit = 0;
+    char text[32];
+
+    /* What rounds up to one of a unit has it already. */
+    while (uj < units[unit].one - units[unit].one / 20000)
+        unit++;
+    decimal_format_rounded(
+        uj, units[unit].places,
+        places_for(uj < units[unit].one ? units[unit].one : uj, units[unit].places, 4), text);
+    return with_commas(arena, "", text, units[unit].name);
+}
+
 static bool is_percent(const struct task *task)
 {
     return strcmp(task->unit, "percent") == 0;

@@ -27,6 +27,7 @@ struct str format_latency(struct arena *arena, int64_t ns);
 struct str format_money(struct arena *arena, int64_t pico);
 /* What a million items cost: "$0.208". */
 struct str format_money_per_million(struct arena *arena, int64_t pico);
+struct str format_energy(struct arena *arena, int64_t uj); /* "812.4 J", "1.234 MJ" */
 /* In the task's unit: "94.09 %" or "0.7579". */
 struct str format_metric(struct arena *arena, const struct task *task, double value);
 /* The same of a number as it was written; "-" for NULL, as it is when it is no number. */

@@ -25,7 +25,18 @@ struct str measure_shown(struct arena *arena, enum board_by by, int64_t value)
     case BOARD_INFERENCE_COST: return format_money_per_million(arena, value);
     case BOARD_ENERGY: break;
     }
-    return format_text(arena, "%.*s J", STR_ARG(format_exact(arena, value, 6)));
+    return format_energy(arena, value);
+}
+
+const char *measure_title(enum board_by by)
+{
+    static const char *const titles[] = {
+        [BOARD_TIME] = "Time",       [BOARD_COST] = "Cost",
+        [BOARD_LATENCY] = "Latency", [BOARD_INFERENCE_COST] = "Cost of 1M items",
+        [BOARD_ENERGY] = "Energy",
+    };
+
+    return titles[by];
 }
 
 struct str measure_exact(struct arena *arena, enum board_by by, const struct board_entry *entry)
@@ -60,6 +71,13 @@ static const char *exact_unit(enum board_by by)
     return "J";
 }
 
+struct str measure_with_unit(struct arena *arena, enum board_by by, const struct board_entry *entry)
+{
+    const struct str exact = measure_exact(arena, by, entry);
+
+    return exact.len == 0 ? exact : format_text(arena, "%.*s %s", STR_ARG(exact), exact_unit(by));
+}
+
 /* 0 to 100. A bar that is there is at least a sliver. */
 static double bar_length(const struct measure_range *range, int64_t value)
 {
@@ -77,13 +95,12 @@ struct measure_view measure_make(struct arena *arena, enum board_by by,
                                  const struct board_entry *entry, const struct measure_range *range)
 {
     struct measure_view view = {.ranks = by == range->by};
-    const struct str exact = measure_exact(arena, by, entry);
     int64_t value;
 
     if (!board_value(entry, by, &value))
         return view;
     view.shown = measure_shown(arena, by, value);
-    view.exact = format_text(arena, "%.*s %s", STR_ARG(exact), exact_unit(by));
+    view.exact = measure_with_unit(arena, by, entry);
     if (view.ranks && range->best > 0) {
         view.ratio = format_ratio(arena, value, range->best);
         view.bar = format_text(arena, "%.1f", bar_length(range, value));

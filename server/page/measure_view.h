@@ -21,8 +21,12 @@ struct measure_range {
 
 struct measure_range measure_range_of(const struct board *board);
 struct str measure_shown(struct arena *arena, enum board_by by, int64_t value);
+const char *measure_title(enum board_by by); /* "Time", "Cost of 1M items" */
 /* As the API writes it: seconds, milliseconds, dollars; empty when there is none. */
 struct str measure_exact(struct arena *arena, enum board_by by, const struct board_entry *entry);
+/* The same with what it counts: "10.663472 s". */
+struct str measure_with_unit(struct arena *arena, enum board_by by,
+                             const struct board_entry *entry);
 struct measure_view measure_make(struct arena *arena, enum board_by by,
                                  const struct board_entry *entry,
                                  const struct measure_range *range);

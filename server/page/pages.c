@@ -322,7 +322,9 @@ static enum status draw_board(struct page_work *work, struct buf *out)
     const struct kept *kept;
     struct board_query query;
     struct board_rule rule;
+    struct record *records;
     struct board board;
+    struct board_page data = {.board = &board, .query = &query};
 
     if (task == NULL || board_query_read(&work->request->query, task, &query, &work->err) != ST_OK)
         return work->err.status;
@@ -333,9 +335,12 @@ static enum status draw_board(struct page_work *work, struct buf *out)
         .best = query.best_author ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY,
     };
     kept = hold_board(work, task);
-    if (kept == NULL || kept_rank(kept, &rule, &work->arena, &board, &work->err) != ST_OK)
+    if (kept == NULL || kept_rank(kept, &rule, &work->arena, &board, &work->err) != ST_OK ||
+        records_list(kept, task, query.by, &work->arena, &records, &data.record_count,
+                     &work->err) != ST_OK)
         return work->err.status;
-    page_render_board(out, &work->frame, &board, &query);
+    data.records = records;
+    page_render_board(out, &work->frame, &data);
     return ST_OK;
 }
 

@@ -48,8 +48,26 @@ async function boardsWithoutScripts() {
     same(ties, board.items.map((item) => `${item.place}${item.tied ? "=" : ""}`), `${task} by ${by}: ties are shown as ties`);
     const missing = await page.$$eval("#not-ranked li", (items) => items.length);
     ok(missing === board.not_ranked.length, `${task} by ${by}: who is not ranked stands below`, `${missing} of ${board.not_ranked.length}`);
+    const { records } = await call(server, `/v1/leaderboards/${task}/records?by=${by}`);
+    const held = await page.$$eval("#records tbody tr", (rows) => rows.map(({ dataset, cells }) => [
+      Number(dataset.record), dataset.from, dataset.to, Number(dataset.value), parseFloat(cells[3].textContent.replaceAll(",", ""))]));
+    // The page has values as they were sent, the records in the API as ranked; factors are rounded to three digits.
+    const near = (shown, factor) => factor === undefined ? Number.isNaN(shown) : Math.abs(shown - factor) <= Math.max(0.005, factor * 0.005) + 1e-9;
+    ok(held.length === records.length && records.toReversed().every((one, i) =>
+      held[i][0] === one.entry && held[i][1] === one.from && held[i][2] === (one.to ?? "") &&
+      Math.abs(held[i][3] / one[VALUE_OF[by]] - 1) < 1e-5 && near(held[i][4], one.improvement)),
+      `${task} by ${by}: the record's holders equal the API, the latest first`, JSON.stringify([held, records]));
   }
   same(faults, [], "boards without scripts: no fault");
+  await close();
+}
+
+async function energyTab() {
+  const { page, faults, close } = await openPage(browser, server, { path: "/tasks/cifar10-train?by=cost", scripts: false });
+  await page.click('.tabs a:text-is("Energy")');
+  ok(page.url().endsWith("/tasks/cifar10-train?by=energy") && /No entry gives its energy/.test(await page.textContent("#board-empty")),
+    "the energy tab says that no entry gives energy", page.url());
+  same(faults, [], "energy tab: no fault");
   await close();
 }
 
@@ -225,7 +243,7 @@ async function hostileText() {
 
 async function accessible(run, entry) {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  const paths = ["/", "/tasks/cifar10-train", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, "/queue", "/login", "/nothing"];
+  const paths = ["/", "/tasks/cifar10-train", "/tasks/cifar10-train?by=energy", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, "/queue", "/login", "/nothing"];
   for (const path of paths) {
     const { page, close } = await openPage(browser, server, { path });
     await page.evaluate(axe);
@@ -329,6 +347,7 @@ async function emptyDatabase() {
 try {
   await homeWithoutScripts();
   await boardsWithoutScripts();
+  await energyTab();
   await sorting();
   await filters();
   const { run, entry } = await liveRun();

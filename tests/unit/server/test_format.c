@@ -91,6 +91,23 @@ static void money_keeps_three_digits_below_a_dollar(void **state)
     check(format_money_per_million(&arena, 14805556), "$14.81");
 }
 
+static void energies_take_the_unit_that_keeps_them_short(void **state)
+{
+    static const struct example examples[] = {
+        {0, "0 J"},
+        {812400000, "812.4 J"},
+        {999949999, "999.9 J"},
+        {999950000, "1.000 kJ"},
+        {INT64_C(999949999999), "999.9 kJ"},
+        {INT64_C(999950000000), "1.000 MJ"},
+        {INT64_C(1234567000000000), "1,235 MJ"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(examples); i++)
+        check(format_energy(&arena, examples[i].value), examples[i].want);
+}
+
 static void latencies_keep_four_digits(void **state)
 {
     static const struct example examples[] = {
@@ -148,6 +165,7 @@ int main(void)
         cmocka_unit_test(durations_keep_four_digits_and_change_form_without_a_gap),
         cmocka_unit_test(clocks_of_a_column_share_one_form),
         cmocka_unit_test(money_keeps_three_digits_below_a_dollar),
+        cmocka_unit_test(energies_take_the_unit_that_keeps_them_short),
         cmocka_unit_test(latencies_keep_four_digits),
         cmocka_unit_test(ratios_and_counts_and_labels),
         cmocka_unit_test(ages_grow_coarse),

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "server/page/price_page.h"
+#include "server/page/records_view.h"
 #include "server/page/run_page.h"
 #include "server/page/stairs.h"
 
@@ -106,7 +107,7 @@ static void render_board(const char *parameters)
                                 make_entries(entries), &arena, &board, &err),
                      ST_OK);
     buf_clear(&page);
-    page_render_board(&page, &frame, &board, &query);
+    page_render_board(&page, &frame, &(struct board_page){.board = &board, .query = &query});
     assert_false(page.failed);
 }
 
@@ -156,6 +157,78 @@ static void a_board_by_cost_leaves_out_who_has_none(void **state)
     assert_string_equal(order_of_rows(), "231");
     assert_non_null(strstr(page.data, "Not ranked (2)"));
     assert_non_null(strstr(page.data, "no costPerHour was given"));
+}
+
+static void an_energy_board_without_readings_says_so(void **state)
+{
+    (void)state;
+    render_board("by=energy");
+    assert_string_equal(order_of_rows(), "");
+    assert_non_null(strstr(page.data, "No entry gives its energy"));
+    assert_non_null(strstr(page.data, "Not ranked (5)"));
+    assert_int_equal(count_of("by=energy\" aria-current=\"page\""), 1);
+    render_board("by=time");
+    assert_int_equal(count_of("sort=energy"), 0); /* a column of that board alone */
+}
+
+static void an_energy_board_shows_joules_beside_time_and_cost(void **state)
+{
+    struct board_entry entries[5];
+    const struct page_frame frame = {.arena = &arena, .assets = "/assets/x", .here = STR("/")};
+    const struct board_query query = {.by = BOARD_ENERGY};
+    struct board board;
+    struct error err = {0};
+
+    (void)state;
+    make_entries(entries);
+    entries[1].has_energy = entries[0].has_energy = true;
+    entries[1].energy_uj = 812400000;
+    entries[0].energy_uj = 2 * entries[1].energy_uj;
+    assert_int_equal(board_rank(find_task("cifar10-train"), &(struct board_rule){.by = query.by},
+                                entries, 5, &arena, &board, &err),
+                     ST_OK);
+    buf_clear(&page);
+    page_render_board(&page, &frame, &(struct board_page){.board = &board, .query = &query});
+    assert_string_equal(order_of_rows(), "21");
+    assert_int_equal(count_of("data-value=\"812.4\""), 1);
+    assert_int_equal(count_of(">812.4 J</data>"), 1);
+    assert_int_equal(count_of(">1.625 kJ</data>"), 1);
+    assert_int_equal(count_of(">20.00 s</data>"), 1); /* its time stands beside it */
+    assert_non_null(strstr(page.data, "Not ranked (3)"));
+}
+
+/* b held it, then a; a fell, and b came back. */
+static void records_stand_latest_first_with_factor_and_p(void **state)
+{
+    struct board_entry entries[5];
+    struct record records[3] = {{.from_days = days("2018-02-01"), .has_to = true},
+                                {.has_to = true, .has_before = true, .improvement = 2.0},
+                                {.has_before = true, .improvement = 0.5, .has_welch = true}};
+    const struct task *task = find_task("cifar10-train");
+    struct records_view view;
+
+    (void)state;
+    make_entries(entries);
+    records[0].row = records[2].row = &entries[1];
+    records[1].row = &entries[0];
+    for (size_t i = 0; i < 3; i++)
+        records[i].value = records[i].row->tta_ns;
+    records[0].to_days = records[1].from_days = days("2019-05-01");
+    records[1].to_days = records[2].from_days = days("2020-01-01");
+    records[2].welch.p = 0.0123;
+    view = records_make(&arena, task, BOARD_TIME, records, 3);
+    assert_int_equal(view.rows_count, 3);
+    assert_true(view.tested && view.rows[0].to.len == 0 && view.rows[2].factor.len == 0);
+    assert_true(str_eq_cstr(view.rows[0].p, "0.012") && view.rows[1].p.len == 0);
+    assert_true(str_eq_cstr(view.rows[1].factor, "2.00\u00D7") && view.rows[1].remark.len == 0);
+    assert_true(str_eq_cstr(view.rows[0].factor, "0.50\u00D7") && view.rows[0].remark.len > 0);
+    assert_true(str_eq_cstr(view.rows[1].from, "2019-05-01"));
+    assert_true(str_eq_cstr(view.rows[1].to, "2020-01-01"));
+    records[2].welch.p = 0.0001;
+    view = records_make(&arena, task, BOARD_TIME, records, 3);
+    assert_true(str_eq_cstr(view.rows[0].p, "< 0.001"));
+    view = records_make(&arena, task, BOARD_TIME, records, 2);
+    assert_true(!view.tested && view.rows_count == 2);
 }
 
 static void every_column_sorts_both_ways_with_the_missing_last(void **state)
@@ -383,6 +456,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_board_shows_places_ties_and_missing_values),
         cmocka_unit_test(a_board_by_cost_leaves_out_who_has_none),
+        cmocka_unit_test(an_energy_board_without_readings_says_so),
+        cmocka_unit_test(an_energy_board_shows_joules_beside_time_and_cost),
+        cmocka_unit_test(records_stand_latest_first_with_factor_and_p),
         cmocka_unit_test(every_column_sorts_both_ways_with_the_missing_last),
         cmocka_unit_test(filters_narrow_the_rows_and_keep_the_places),
         cmocka_unit_test(the_marked_row_is_the_one_that_was_asked_for),
