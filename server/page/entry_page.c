@@ -10,9 +10,10 @@
 #include "server/page/measure_view.h"
 #include "server/page/render.h"
 
-#define FACTS_MAX      24
-#define MISC_MAX       64
-#define MISC_CUT_BYTES 400 /* shown of one value */
+#define FACTS_MAX         24
+#define MISC_MAX          64
+#define ADDRESS_BYTES_MAX 2048
+#define MISC_CUT_BYTES    400 /* shown of one value */
 
 static void fill_places(struct arena *arena, const struct entry_page *data,
                         struct entry_view *view);
@@ -267,31 +268,41 @@ static void fill_misc(struct arena *arena, const struct entry_page *data, struct
     view->misc = facts;
 }
 
+/* A rename of the entry leaves the names of its files. */
+static void add_file(struct arena *arena, int64_t submission, const char *name, struct str label,
+                     struct entry_view *view, struct link_view *files)
+{
+    struct buf address;
+
+    buf_init(&address, ADDRESS_BYTES_MAX);
+    buf_appendf(&address, "/v1/submissions/%" PRId64 "/files/", submission);
+    render_append_url(&address, layout_text(name));
+    files[view->files_count++] = (struct link_view){
+        .label = label,
+        .href = str_from_cstr(address.failed ? NULL : arena_copy(arena, buf_str(&address))),
+    };
+    buf_fini(&address);
+}
+
 static void fill_files(struct arena *arena, const struct entry_page *data, struct entry_view *view)
 {
-    static const char *const endings[] = {"json", "tsv"};
-    struct link_view *files = ARENA_NEW_ARRAY(arena, ARRAY_LEN(endings) + 1, struct link_view);
+    const struct submission_record *sent = data->submission;
+    struct link_view *files =
+        sent == NULL ? NULL : ARENA_NEW_ARRAY(arena, 3 + sent->further_count, struct link_view);
 
-    if (files == NULL || !data->entry->submission_id.has)
+    if (files == NULL)
         return;
     files[view->files_count++] = (struct link_view){
         .label = STR("Submission"),
-        .href = format_text(arena, "/submissions/%" PRId64, data->entry->submission_id.value),
+        .href = format_text(arena, "/submissions/%" PRId64, sent->id),
     };
-    for (size_t i = 0; i < (data->has_progress ? 2 : 1); i++) {
-        struct buf address;
-
-        buf_init(&address, 2048);
-        buf_appendf(&address, "/v1/submissions/%" PRId64 "/files/",
-                    data->entry->submission_id.value);
-        render_append_url(&address,
-                          data->files_name == NULL ? view->name : str_from_cstr(data->files_name));
-        buf_appendf(&address, ".%s", endings[i]);
-        files[view->files_count++] = (struct link_view){
-            .label = format_text(arena, ".%s as sent", endings[i]),
-            .href = str_from_cstr(address.failed ? NULL : arena_copy(arena, buf_str(&address))),
-        };
-        buf_fini(&address);
-    }
+    add_file(arena, sent->id, arena_printf(arena, "%s.json", sent->name), STR(".json as sent"),
+             view, files);
+    if (sent->has_progress)
+        add_file(arena, sent->id, arena_printf(arena, "%s.tsv", sent->name), STR(".tsv as sent"),
+                 view, files);
+    for (size_t i = 0; i < sent->further_count; i++)
+        add_file(arena, sent->id, sent->further[i].name, layout_text(sent->further[i].name), view,
+                 files);
     view->files = files;
 }

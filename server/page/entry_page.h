@@ -21,9 +21,7 @@ struct entry_page {
     size_t check_count;
     const struct flag_record *flags; /* what looks wrong although no rule forbids it */
     size_t flag_count;
-    bool has_progress; /* of its submission */
-    const char *
-        files_name; /* stem of its files' names, which a rename of the entry leaves; NULL: as the entry */
+    const struct submission_record *submission; /* whose files are linked; NULL: none was sent */
 };
 
 void page_render_entry(struct buf *out, const struct page_frame *frame,

@@ -401,8 +401,7 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
         if (store_get_submission(work->reader, &work->arena, entry.submission_id.value, &submission,
                                  &work->err) != ST_OK)
             return work->err.status;
-        data.has_progress = submission.has_progress;
-        data.files_name = submission.name;
+        data.submission = &submission;
     }
     page_render_entry(out, &work->frame, &data);
     return ST_OK;

@@ -22,8 +22,8 @@ struct records_view records_make(struct arena *arena, const struct task *task, e
         .value_title = str_from_cstr(measure_title(by)),
         .rows = rows,
         .rows_count = rows == NULL ? 0 : count,
-        .json_href = format_text(arena, "/v1/leaderboards/%s/records?by=%s", task->id,
-                                 board_by_name(by)),
+        .json_href =
+            format_text(arena, "/v1/leaderboards/%s/records?by=%s", task->id, board_by_name(by)),
     };
 
     for (size_t i = 0; i < view.rows_count; i++) {

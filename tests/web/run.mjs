@@ -241,6 +241,29 @@ async function hostileText() {
   }
 }
 
+// An entry of three runs links all that was sent, each byte for byte.
+async function filesOfRuns() {
+  const entry = JSON.stringify({ version: "v1.0", author: "A. Example", authorEmail: "a@example.org", framework: "Example 1.0",
+    model: "Net", hardware: "1 CPU", timestamp: "2020-01-02" });
+  const runs = [1, 2, 3].map((run) => `epoch\thours\ttop1Accuracy\r\n1\t0.${run}\t50\r\n2\t0.${run + 4}\t95\r\n`);
+  const form = new FormData();
+  form.append("task", "cifar10-train");
+  form.append("entry", new Blob([entry]), "three runs.json");
+  runs.forEach((bytes, i) => form.append("progress", new Blob([bytes]), `three runs-${i + 1}.tsv`));
+  const answer = await fetch(`${server.address}/v1/submissions`, {
+    method: "POST", body: form, headers: { Authorization: `Bearer ${server.tokens.submitter}` } });
+  const sent = await answer.json();
+  if (!ok(answer.status === 201, "an entry of three runs is taken", JSON.stringify(sent))) return;
+  const { page, faults, close } = await openPage(browser, server, { path: `/entries/${sent.entry}`, scripts: false, width: 360 });
+  const links = await page.$$eval('.data-links a[href*="/files/"]', (all) => all.map((one) => one.href));
+  const bytes = await Promise.all(links.map(async (link) => (await fetch(link, { headers: { Authorization: `Bearer ${server.tokens.submitter}` } })).text()));
+  same(bytes, [entry, ...runs], "an entry links the files of all its runs, byte for byte");
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  ok(over <= 0, "their links fit a narrow page", `${over} px too wide`);
+  same(faults, [], "an entry of three runs: no fault");
+  await close();
+}
+
 async function accessible(run, entry) {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   const paths = ["/", "/tasks/cifar10-train", "/tasks/cifar10-train?by=energy", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, "/queue", "/login", "/nothing"];
@@ -352,6 +375,7 @@ try {
   await filters();
   const { run, entry } = await liveRun();
   await hostileText();
+  await filesOfRuns();
   await themeAndErrors();
   await signingIn();
   await accessible(run, entry);
