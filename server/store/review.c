@@ -13,6 +13,8 @@
 static bool is_seen_on_boards(const char *state);
 static enum status check_owner(const struct subject *subject, const struct mover *by,
                                struct error *err);
+static enum status check_impartial(const struct subject *subject, const struct mover *by,
+                                   struct error *err);
 static enum status refuse_action(int64_t submission_id, const char *from, const char *action,
                                  const char *allowed, struct error *err);
 static enum status check_identity(struct db *db, const struct subject *subject, struct error *err);
@@ -168,7 +170,7 @@ enum status db_check_mover(const struct subject *subject, const char *scope, con
     if (strcmp(scope, "own") == 0)
         return check_owner(subject, by, err);
     if (strcmp(scope, "review") == 0 && (by->scopes & SCOPE_REVIEW) != 0)
-        return ST_OK;
+        return check_impartial(subject, by, err);
     if (strcmp(scope, "review") == 0)
         return error_set_code(err, ST_DENIED, "scope-missing", NULL, NULL,
                               "this needs a token with the scope review");
@@ -186,6 +188,19 @@ static enum status check_owner(const struct subject *subject, const struct mover
     return error_set_code(err, ST_DENIED, "not-owner", NULL,
                           "Use the token that it was sent with, or ask a reviewer.",
                           "submission %" PRId64 " is another's", subject->id);
+}
+
+/* Nobody judges what the same token sent, whatever its role. */
+static enum status check_impartial(const struct subject *subject, const struct mover *by,
+                                   struct error *err)
+{
+    if (!subject->token_id.has || subject->token_id.value != by->token_id)
+        return ST_OK;
+    return error_set_code(err, ST_DENIED, "own-submission", NULL,
+                          "Its owner may withdraw or revise it.",
+                          "submission %" PRId64 " was sent with this token; another reviewer or "
+                          "admin decides on it",
+                          subject->id);
 }
 
 enum status db_append_event(struct db *db, int64_t submission_id, struct opt_i64 token_id,

@@ -114,7 +114,8 @@ enum status verb_submit(struct db *db, struct arena *arena, void *args, struct e
 
 /* A step that a person asks for: accept, request-changes, reject, disqualify, revert (scope review), withdraw (its
  * own). What follows from it for the entries of its lineage happens with it. ST_CONFLICT "illegal-transition": the
- * table submission_transition has no such step from where it is; ST_DENIED "scope-missing", "not-owner". */
+ * table submission_transition has no such step from where it is; ST_DENIED "scope-missing", "not-owner",
+ * "own-submission": whoever sent it does not judge it. */
 struct review {
     int64_t submission_id;
     struct mover by;

@@ -357,6 +357,27 @@ static void revision_of_an_accepted_one_waits_for_its_own_acceptance(void **stat
     assert_string_equal(state_of(f, first.submission_id), "accepted");
 }
 
+static void nobody_judges_what_the_same_token_sent(void **state)
+{
+    struct fixture *f = *state;
+    const struct people people = make_people(f);
+    const struct mover admin = {fixture_token(f, ROLE_ADMIN, "admin"), role_scopes(ROLE_ADMIN)};
+    const struct submit mine = send(f, admin, "mine", 1000);
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct review review = {mine.submission_id, admin, steps[i].action, "because"};
+
+        if (steps[i].own)
+            continue;
+        fixture_sql(f, arena_printf(&f->arena, "UPDATE submission SET state = '%s' WHERE id = %lld",
+                                    steps[i].from, (long long)mine.submission_id));
+        fixture_refuse(f, verb_review, &review, ST_DENIED, "own-submission");
+    }
+    fixture_sql(f, "UPDATE submission SET state = 'accepted'");
+    act(f, people.reviewer, mine.submission_id, "revert"); /* another one may */
+    act(f, admin, mine.submission_id, "withdraw");         /* and so may its owner */
+}
+
 static void top5_reviews_what_enters_the_first_five_of_a_board(void **state)
 {
     struct fixture *f = *state;
@@ -485,6 +506,7 @@ int main(void)
         T(rejected_one_comes_back_unless_its_name_or_files_went),
         T(revision_takes_the_place_in_the_review_at_once),
         T(revision_of_an_accepted_one_waits_for_its_own_acceptance),
+        T(nobody_judges_what_the_same_token_sent),
         T(top5_reviews_what_enters_the_first_five_of_a_board),
         T(top5_leaves_the_own_lineage_out),
         T(closed_task_takes_nothing_and_one_for_metadata_corrections_alone),
