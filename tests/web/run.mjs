@@ -44,6 +44,8 @@ async function boardsWithoutScripts() {
     const board = await call(server, `/v1/leaderboards/${task}?by=${by}&limit=1000`);
     await page.goto(`${server.address}/tasks/${task}?by=${by}`);
     same(await readRows(page), wantRows(board), `${task} by ${by}: rows equal the API, without scripts`);
+    const forms = await page.$$eval("#content td", (cells) => [...new Set(cells.map((cell) => getComputedStyle(cell).display))]);
+    ok(forms.every((form) => form === "table-cell" || form === "none"), `${task} by ${by}: cells are laid out as cells`, forms.join());
     const ties = await page.$$eval("#board td.place", (cells) => cells.map((cell) => cell.textContent));
     same(ties, board.items.map((item) => `${item.place}${item.tied ? "=" : ""}`), `${task} by ${by}: ties are shown as ties`);
     const missing = await page.$$eval("#not-ranked li", (items) => items.length);
