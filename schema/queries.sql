@@ -366,17 +366,48 @@ ORDER BY submission.id LIMIT 100;
 -- name: set_overdue write
 UPDATE submission SET overdue_ms = ?2 WHERE id = ?1;
 
--- How many of a task's accepted entries, those of one lineage aside, are better than a value, and what the fifth has.
+-- How many of a task's accepted entries, those of one lineage aside, are better than a value, and what the fifth has:
+-- along an index of its own each (entry_top_...), from the best on, no farther than needed.
 -- name: get_fifth both
-WITH ranked (value) AS (
-    SELECT CASE ?2 WHEN 'time' THEN tta_ns
-                   WHEN 'cost' THEN iif(cost_reason IS NULL, cost_pico, NULL)
-                   WHEN 'latency' THEN latency_ns
-                   WHEN 'inference-cost' THEN inference_cost_pico
-                   ELSE energy_uj END
-    FROM entry WHERE task = ?1 AND state = 'accepted' AND ifnull(lineage_id, id) <> ?3)
-SELECT (SELECT count(*) FROM ranked WHERE value < ?4),
-       (SELECT value FROM ranked WHERE value IS NOT NULL ORDER BY value LIMIT 1 OFFSET 4);
+SELECT CASE ?2
+           WHEN 'time' THEN (
+               SELECT count(*) FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND tta_ns < ?4 AND ifnull(lineage_id, id) <> ?3)
+           WHEN 'cost' THEN (
+               SELECT count(*) FROM entry WHERE task = ?1 AND state = 'accepted' AND cost_reason IS NULL
+               AND cost_pico < ?4 AND ifnull(lineage_id, id) <> ?3)
+           WHEN 'energy' THEN (
+               SELECT count(*) FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND energy_uj < ?4 AND ifnull(lineage_id, id) <> ?3)
+           WHEN 'latency' THEN (
+               SELECT count(*) FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND latency_ns < ?4 AND ifnull(lineage_id, id) <> ?3)
+           WHEN 'inference-cost' THEN (
+               SELECT count(*) FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND inference_cost_pico < ?4 AND ifnull(lineage_id, id) <> ?3)
+       END,
+       CASE ?2
+           WHEN 'time' THEN (
+               SELECT tta_ns FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND tta_ns IS NOT NULL AND ifnull(lineage_id, id) <> ?3
+               ORDER BY tta_ns LIMIT 1 OFFSET 4)
+           WHEN 'cost' THEN (
+               SELECT cost_pico FROM entry WHERE task = ?1 AND state = 'accepted' AND cost_reason IS NULL
+               AND cost_pico IS NOT NULL AND ifnull(lineage_id, id) <> ?3
+               ORDER BY cost_pico LIMIT 1 OFFSET 4)
+           WHEN 'energy' THEN (
+               SELECT energy_uj FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND energy_uj IS NOT NULL AND ifnull(lineage_id, id) <> ?3
+               ORDER BY energy_uj LIMIT 1 OFFSET 4)
+           WHEN 'latency' THEN (
+               SELECT latency_ns FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND latency_ns IS NOT NULL AND ifnull(lineage_id, id) <> ?3
+               ORDER BY latency_ns LIMIT 1 OFFSET 4)
+           WHEN 'inference-cost' THEN (
+               SELECT inference_cost_pico FROM entry WHERE task = ?1 AND state = 'accepted'
+               AND inference_cost_pico IS NOT NULL AND ifnull(lineage_id, id) <> ?3
+               ORDER BY inference_cost_pico LIMIT 1 OFFSET 4)
+       END;
 
 -- name: insert_entry write
 INSERT INTO entry (task, task_version, name, source, submission_id, token_id, state, reason, tier, model,

@@ -86,7 +86,7 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     const int64_t batch = state->shape.batch, classes = CIFAR10_CLASS_COUNT, one = 1;
     struct graph *g = graph_create(frozen ? "train_frozen" : "train", state->store);
     struct nn nn = {.graph = g, .compute = DT_F32, .training = true};
-    struct var *params[CIFAR10_PARAMS_MAX];
+    struct var *params[CIFAR10_PARAMS_MAX] = {0};
     value grads[CIFAR10_PARAMS_MAX] = {0}, epoch, correct, row, log_row[LOG_COLUMNS];
     size_t norm_count, count;
 

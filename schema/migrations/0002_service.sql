@@ -140,6 +140,17 @@ CREATE INDEX entry_by_lineage ON entry (lineage_id) WHERE lineage_id IS NOT NULL
 CREATE INDEX entry_superseded ON entry (superseded_by_id) WHERE superseded_by_id IS NOT NULL;
 CREATE INDEX entry_by_author ON entry (author, task);
 CREATE INDEX entry_by_acceptance ON entry (accepted_ms, id) WHERE state = 'accepted' AND accepted_ms IS NOT NULL; -- the feed
+-- The first places of a board, for the rolling rule (get_fifth).
+CREATE INDEX entry_top_time ON entry (task, tta_ns, lineage_id)
+    WHERE state = 'accepted' AND tta_ns IS NOT NULL;
+CREATE INDEX entry_top_cost ON entry (task, cost_pico, lineage_id)
+    WHERE state = 'accepted' AND cost_pico IS NOT NULL AND cost_reason IS NULL;
+CREATE INDEX entry_top_energy ON entry (task, energy_uj, lineage_id)
+    WHERE state = 'accepted' AND energy_uj IS NOT NULL;
+CREATE INDEX entry_top_latency ON entry (task, latency_ns, lineage_id)
+    WHERE state = 'accepted' AND latency_ns IS NOT NULL;
+CREATE INDEX entry_top_inference_cost ON entry (task, inference_cost_pico, lineage_id)
+    WHERE state = 'accepted' AND inference_cost_pico IS NOT NULL;
 
 -- A name belongs to the entries of one lineage, those superseded included: they may come back under it.
 DROP INDEX entry_name;

@@ -142,7 +142,7 @@ static void take_part(struct request *request, struct logs_form *form,
     } else if (strcmp(name, "description") == 0) {
         form->has_description = true;
         if (part->data.len > MLPERF_SYSTEM_BYTES_MAX)
-            (void)request_fault(request, "too_large", "description", NULL, err,
+            (void)request_fault(request, "too-large", "description", NULL, err,
                                 "a description may have %d bytes at most", MLPERF_SYSTEM_BYTES_MAX);
         else if (mlperf_system_parse(part->data, request->arena, &form->description, &fault) !=
                  ST_OK)

@@ -39,6 +39,10 @@ static enum status print_board(const struct request *request, struct error *err)
 static enum status write_board(const struct request *request, const struct board *board,
                                struct error *err);
 
+#define OPTION_COUNT 12
+
+static void describe_options(struct request *request, struct opt table[OPTION_COUNT]);
+
 int command_board(int argc, char *const *argv)
 {
     struct request request = {.db = command_default_db(), .format_text = "tsv"};
@@ -46,71 +50,7 @@ int command_board(int argc, char *const *argv)
     struct task_table *tasks = NULL;
     struct error err = {0};
     int argument_count = 0, exit_code = 4;
-    const struct opt opts[] = {
-        {.name = "by",
-         .kind = OPT_TEXT,
-         .value = &request.by_text,
-         .argument = "VALUE",
-         .help = "time, cost or energy (training), latency or inference-cost (inference)"},
-        {.name = "format",
-         .kind = OPT_TEXT,
-         .value = &request.format_text,
-         .argument = "FORMAT",
-         .help = "tsv (DAWNBench's columns), csv or json (as the API has them)"},
-        {.name = "as-of",
-         .kind = OPT_TEXT,
-         .value = &request.as_of_text,
-         .argument = "DATE",
-         .help = "the board as it stood at the end of that day, UTC: yyyy-mm-dd"},
-        {.name = "best",
-         .kind = OPT_TEXT,
-         .value = &request.best_text,
-         .argument = "WHAT",
-         .help = "entry: each has its place (as without it); author: each author's best alone"},
-        {.name = "tier",
-         .kind = OPT_TEXT,
-         .value = &request.tier,
-         .argument = "TIER",
-         .help = "only reported, witnessed or reproduced; filters keep the places"},
-        {.name = "hardware",
-         .kind = OPT_TEXT,
-         .value = &request.hardware,
-         .argument = "TEXT",
-         .help = "only where it is part of the hardware's text, or the kind of device: gpu"},
-        {.name = "devices",
-         .kind = OPT_INT,
-         .value = &request.filter.devices,
-         .given = &request.filter.has_devices,
-         .min = 1,
-         .max = FILTER_DEVICES_MAX,
-         .argument = "N",
-         .help = "only so many devices"},
-        {.name = "framework",
-         .kind = OPT_TEXT,
-         .value = &request.framework,
-         .argument = "TEXT",
-         .help = "only where it is part of the framework's text"},
-        {.name = "cloud",
-         .kind = OPT_TEXT,
-         .value = &request.cloud,
-         .argument = "NAME",
-         .help = "only this provider; public: any of them; none: own machines"},
-        {.name = "from",
-         .kind = OPT_TEXT,
-         .value = &request.from_text,
-         .argument = "DATE",
-         .help = "only entries of that date or later"},
-        {.name = "to",
-         .kind = OPT_TEXT,
-         .value = &request.to_text,
-         .argument = "DATE",
-         .help = "only entries of that date or earlier"},
-        {.name = "db",
-         .kind = OPT_TEXT,
-         .value = &request.db,
-         .argument = "FILE",
-         .help = "the database"},
-    };
+    struct opt opts[OPTION_COUNT];
     const struct opt_command command = {
         .program = "daybreakd",
         .name = "board",
@@ -126,6 +66,7 @@ int command_board(int argc, char *const *argv)
         (void)error_set(&err, ST_NO_MEMORY, NULL, "out of memory");
         return command_fail("board", &err);
     }
+    describe_options(&request, opts);
     if (command_parse(&command, argc, argv, arguments, &argument_count, &exit_code)) {
         request.task_id = arguments[0];
         if (task_table_create(&tasks, &err) == ST_OK &&
@@ -136,6 +77,78 @@ int command_board(int argc, char *const *argv)
     task_table_destroy(tasks);
     free(arguments);
     return exit_code;
+}
+
+/* The options, into a table of OPTION_COUNT. */
+static void describe_options(struct request *request, struct opt table[OPTION_COUNT])
+{
+    const struct opt opts[] = {
+        {.name = "by",
+         .kind = OPT_TEXT,
+         .value = &request->by_text,
+         .argument = "VALUE",
+         .help = "time, cost or energy (training), latency or inference-cost (inference)"},
+        {.name = "format",
+         .kind = OPT_TEXT,
+         .value = &request->format_text,
+         .argument = "FORMAT",
+         .help = "tsv (DAWNBench's columns), csv or json (as the API has them)"},
+        {.name = "as-of",
+         .kind = OPT_TEXT,
+         .value = &request->as_of_text,
+         .argument = "DATE",
+         .help = "the board as it stood at the end of that day, UTC: yyyy-mm-dd"},
+        {.name = "best",
+         .kind = OPT_TEXT,
+         .value = &request->best_text,
+         .argument = "WHAT",
+         .help = "entry: each has its place (as without it); author: each author's best alone"},
+        {.name = "tier",
+         .kind = OPT_TEXT,
+         .value = &request->tier,
+         .argument = "TIER",
+         .help = "only reported, witnessed or reproduced; filters keep the places"},
+        {.name = "hardware",
+         .kind = OPT_TEXT,
+         .value = &request->hardware,
+         .argument = "TEXT",
+         .help = "only where it is part of the hardware's text, or the kind of device: gpu"},
+        {.name = "devices",
+         .kind = OPT_INT,
+         .value = &request->filter.devices,
+         .given = &request->filter.has_devices,
+         .min = 1,
+         .max = FILTER_DEVICES_MAX,
+         .argument = "N",
+         .help = "only so many devices"},
+        {.name = "framework",
+         .kind = OPT_TEXT,
+         .value = &request->framework,
+         .argument = "TEXT",
+         .help = "only where it is part of the framework's text"},
+        {.name = "cloud",
+         .kind = OPT_TEXT,
+         .value = &request->cloud,
+         .argument = "NAME",
+         .help = "only this provider; public: any of them; none: own machines"},
+        {.name = "from",
+         .kind = OPT_TEXT,
+         .value = &request->from_text,
+         .argument = "DATE",
+         .help = "only entries of that date or later"},
+        {.name = "to",
+         .kind = OPT_TEXT,
+         .value = &request->to_text,
+         .argument = "DATE",
+         .help = "only entries of that date or earlier"},
+        {.name = "db",
+         .kind = OPT_TEXT,
+         .value = &request->db,
+         .argument = "FILE",
+         .help = "the database"},
+    };
+
+    memcpy(table, opts, sizeof opts);
 }
 
 static enum status read_request(struct request *request, const struct task_table *tasks,

@@ -26,7 +26,7 @@ enum status gunzip_all(struct str bytes, size_t bytes_max, gunzip_sink_fn *sink,
     enum status status;
 
     if (bytes.len > UINT32_MAX) {
-        status = error_set_code(err, ST_LIMIT, "too_large", NULL, NULL, "it is above 4 GiB");
+        status = error_set_code(err, ST_LIMIT, "too-large", NULL, NULL, "it is above 4 GiB");
         goto done;
     }
     if (piece == NULL || inflateInit2(&stream, WINDOW_BITS_GZIP) != Z_OK) {
@@ -62,7 +62,7 @@ static enum status unpack(z_stream *stream, unsigned char *piece, size_t bytes_m
                 rc == Z_BUF_ERROR ? "its gzip ends before its end" : "its gzip is corrupt");
         total += produced;
         if (total > bytes_max)
-            return error_set_code(err, ST_LIMIT, "too_large", NULL,
+            return error_set_code(err, ST_LIMIT, "too-large", NULL,
                                   "Leave out what is not an event of the log.",
                                   "it unpacks to more than %zu MiB", bytes_max >> 20);
         status = sink(state, (struct str){(const char *)piece, produced}, err);

@@ -13,7 +13,7 @@ typedef enum status gunzip_sink_fn(void *state, struct str bytes, struct error *
 
 bool gunzip_is(struct str bytes); /* begins as gzip does */
 /* Hands out what is in `bytes` piece by piece, all members one after the other. ST_INVALID "bad_gzip": torn, corrupt or
- * followed by something else; ST_LIMIT "too_large": unpacks to more than bytes_max; else what the sink said. */
+ * followed by something else; ST_LIMIT "too-large": unpacks to more than bytes_max; else what the sink said. */
 enum status gunzip_all(struct str bytes, size_t bytes_max, gunzip_sink_fn *sink, void *state,
                        struct error *err);
 

@@ -182,7 +182,7 @@ enum status mlperf_log_read(struct str bytes, struct arena *arena, struct mlperf
     enum status status;
 
     if (bytes.len > MLPERF_LOG_BYTES_MAX)
-        return error_set_code(err, ST_LIMIT, "too_large", NULL,
+        return error_set_code(err, ST_LIMIT, "too-large", NULL,
                               "Pack it with gzip, or leave out what is not an event of the log.",
                               "a log may have %zu MiB at most", MLPERF_LOG_BYTES_MAX >> 20);
     status = mlperf_reader_create(arena, log, &reader, err);

@@ -136,7 +136,10 @@ static void fill_flags(struct arena *arena, const struct entry_page *data, struc
         const struct flag_record *flag = &data->flags[i];
 
         rows[i] = layout_fact(flag->code, layout_text(flag->detail));
-        if (flag->other_entry_id.has)
+        if (flag->other_run_id.has && flag->other_entry_id.has &&
+            flag->other_entry_id.value == data->entry->id) /* of this very entry: its other run */
+            rows[i].href = format_text(arena, "/runs/%" PRId64, flag->other_run_id.value);
+        else if (flag->other_entry_id.has)
             rows[i].href = format_text(arena, "/entries/%" PRId64, flag->other_entry_id.value);
     }
     view->flags = rows;

@@ -200,7 +200,7 @@ enum status board_check_by(enum board_by by, const struct task *task, struct err
 {
     if (board_by_fits(by, task))
         return ST_OK;
-    return error_set_code(err, ST_INVALID, "no_such_board", "by", NULL,
+    return error_set_code(err, ST_INVALID, "no-such-board", "by", NULL,
                           "%s has no board by %s: it is %s task", task->id, kinds[by].name,
                           task->phase == TASK_TRAIN ? "a training" : "an inference");
 }

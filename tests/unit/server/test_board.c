@@ -277,7 +277,7 @@ static void boards_fit_the_phase_of_their_task(void **state)
         assert_int_equal(board_rank(rows[i].train ? inference : train,
                                     &(struct board_rule){.by = by}, NULL, 0, &arena, &board, &err),
                          ST_INVALID);
-        assert_string_equal(err.code, "no_such_board");
+        assert_string_equal(err.code, "no-such-board");
         arena_fini(&arena);
     }
     assert_false(board_by_parse(STR("speed"), &by));

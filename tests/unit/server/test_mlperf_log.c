@@ -316,7 +316,7 @@ static void a_log_above_the_limit_is_refused(void **state)
     assert_int_equal(
         mlperf_log_read((struct str){&none, MLPERF_LOG_BYTES_MAX + 1}, &arena, &log_, &err),
         ST_LIMIT);
-    assert_string_equal(err.code, "too_large");
+    assert_string_equal(err.code, "too-large");
 }
 
 static int teardown(void **state)
