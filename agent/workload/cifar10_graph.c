@@ -113,6 +113,7 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     norm_count = list_params(state->store, GROUP_NORM, params);
     count = norm_count + list_params(state->store, GROUP_OTHER, params + norm_count);
     if (frozen) { /* the bias is the first of its group: the layer is declared first */
+        assert(count > norm_count);
         assert(strcmp(params[norm_count]->name, "0.bias") == 0);
         count--;
         memmove(params + norm_count, params + norm_count + 1,
