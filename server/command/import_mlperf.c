@@ -46,6 +46,8 @@ static enum status read_options(struct import *import, struct error *err);
 static enum status print_table(struct import *import, struct error *err);
 static enum status store_tree(struct import *import, struct error *err);
 static enum status store_entry(struct import *import, size_t index, struct error *err);
+static enum status judge_entry(struct import *import, struct import_job *job, size_t index,
+                               bool *judged, bool *taken, struct error *err);
 static enum status fill_job(struct import *import, struct import_job *job, struct error *fault);
 static enum status push_job(struct import *import, struct import_job *job, struct error *err);
 static void job_complete(struct command *command);
@@ -139,27 +141,21 @@ static enum status read_options(struct import *import, struct error *err)
 
 static enum status print_table(struct import *import, struct error *err)
 {
-    struct mlperf_entry *entry = &import->jobs[0].entry;
-    enum status status = ST_OK;
+    struct import_job *job = &import->jobs[0];
+    enum status status = task_table_create(&import->tasks, err);
     struct buf out;
 
     buf_init(&out, OUTPUT_BYTES_MAX);
     mlperf_table_begin(&out, import->table);
     for (size_t i = 0; i < import->tree.path_count && status == ST_OK; i++) {
-        struct error fault = {0};
+        bool judged, taken;
 
-        status = mlperf_entry_load(&import->tree, i, entry, &fault);
-        if (status == ST_OK)
-            mlperf_table_add(&out, import->table, entry);
-        if (is_refusal(status) || (status == ST_OK && entry->result.refused)) {
-            tell_refusal(import, entry, &fault);
-            status = ST_OK;
-        } else if (status == ST_OK) {
+        status = judge_entry(import, job, i, &judged, &taken, err);
+        if (status == ST_OK && judged)
+            mlperf_table_add(&out, import->table, &job->entry, taken);
+        if (status == ST_OK && taken)
             import->taken++;
-        } else {
-            status = error_set(err, status, NULL, "%s: %s", entry->path, fault.detail);
-        }
-        mlperf_entry_fini(entry);
+        mlperf_entry_fini(&job->entry);
     }
     if (status == ST_OK)
         status = buf_check(&out, err);
@@ -190,28 +186,38 @@ static enum status store_tree(struct import *import, struct error *err)
     return status;
 }
 
-/* A refused entry is told and counted; only what stops the import is an error. */
 static enum status store_entry(struct import *import, size_t index, struct error *err)
 {
     struct import_job *job = &import->jobs[import->job_count];
+    bool judged, taken;
+    const enum status status = judge_entry(import, job, index, &judged, &taken, err);
+
+    if (status == ST_OK && taken)
+        return push_job(import, job, err);
+    mlperf_entry_fini(&job->entry);
+    return status;
+}
+
+/* The one judge of a table and of the store. A refused entry is told and counted; only what stops the import is an
+ * error. judged: it has a result, be it refused. */
+static enum status judge_entry(struct import *import, struct import_job *job, size_t index,
+                               bool *judged, bool *taken, struct error *err)
+{
     struct error fault = {0};
     enum status status;
 
     job->import = import;
     status = mlperf_entry_load(&import->tree, index, &job->entry, &fault);
+    *judged = status == ST_OK;
     if (status == ST_OK && !job->entry.result.refused)
         status = fill_job(import, job, &fault);
-    if (is_refusal(status) || (status == ST_OK && job->entry.result.refused)) {
-        tell_refusal(import, &job->entry, &fault);
-        mlperf_entry_fini(&job->entry);
+    *taken = status == ST_OK && !job->entry.result.refused;
+    if (*taken)
         return ST_OK;
-    }
-    if (status != ST_OK) {
-        (void)error_set(err, status, NULL, "%s: %s", job->entry.path, fault.detail);
-        mlperf_entry_fini(&job->entry);
-        return status;
-    }
-    return push_job(import, job, err);
+    if (status != ST_OK && !is_refusal(status))
+        return error_set(err, status, NULL, "%s: %s", job->entry.path, fault.detail);
+    tell_refusal(import, &job->entry, &fault);
+    return ST_OK;
 }
 
 static enum status fill_job(struct import *import, struct import_job *job, struct error *fault)

@@ -25,11 +25,12 @@ void mlperf_table_begin(struct buf *out, enum mlperf_table table)
     buf_appendf(out, "round\tsubmitter\tsystem\tbenchmark\t%s\n", columns[table]);
 }
 
-void mlperf_table_add(struct buf *out, enum mlperf_table table, const struct mlperf_entry *entry)
+void mlperf_table_add(struct buf *out, enum mlperf_table table, const struct mlperf_entry *entry,
+                      bool taken)
 {
     switch (table) {
     case MLPERF_ENTRIES:
-        if (!entry->result.refused)
+        if (taken)
             add_entry(out, entry);
         break;
     case MLPERF_RUNS:
@@ -38,7 +39,7 @@ void mlperf_table_add(struct buf *out, enum mlperf_table table, const struct mlp
         break;
     case MLPERF_RCP:
         for (enum rcp_variant variant = RCP_RULES; variant < RCP_VARIANT_COUNT; variant++)
-            if (!entry->result.refused && entry->result.rcp[variant].has)
+            if (taken && entry->result.rcp[variant].has)
                 add_rcp(out, entry, variant);
         break;
     }
@@ -52,15 +53,8 @@ static void add_entry(struct buf *out, const struct mlperf_entry *entry)
     begin_row(out, entry);
     buf_appendf(out, "\t%zu\t%zu\t%zu", result->run_count, result->converged_count,
                 result->scored_count);
-    if (result->scored_count == 0) {
-        buf_append_cstr(out, "\t\t\t\t\t\t\t\t\t\t\t\n");
-        return;
-    }
-    buf_appendf(out, "\t%.6f", split->tta.mean);
-    if (result->has_score)
-        buf_appendf(out, "\t%.6f\t%.4f", result->score_s, result->score_s / 60.0);
-    else
-        buf_append_cstr(out, "\t\t");
+    buf_appendf(out, "\t%.6f\t%.6f\t%.4f", split->tta.mean, result->score_s,
+                result->score_s / 60.0); /* who is taken has a score */
     buf_appendf(out, "\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n",
                 (double)result->tta_min_ns / 1e9, (double)result->tta_max_ns / 1e9,
                 split->epochs.mean, 100.0 * split->tta.cv, 100.0 * split->tta.cv_population,

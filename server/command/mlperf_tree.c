@@ -8,15 +8,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/log.h"
+
 enum { PATH_BYTES_MAX = 4096, TREE_BYTES_MAX = 16 << 20, RCP_BYTES_MAX = 1 << 20, LEVELS = 4 };
 /* What a full entry of logs at their limit may take: checked while it is read. */
 #define ENTRY_BYTES_MAX ((size_t)1 << 30)
 
+static enum status list_rounds(struct mlperf_tree *tree, struct error *err);
+static enum status list_unknown(struct mlperf_tree *tree, const char *round, struct error *err);
 static enum status list_level(struct mlperf_tree *tree, const char *path, int level,
                               struct error *err);
 static enum status list_names(const char *path, bool folders, struct arena *arena,
                               const char ***names, size_t *count, struct error *err);
 static bool is_kind(const char *folder, const char *name, bool wants_folder);
+static bool has_log(const char *folder);
 static enum status add_path(struct mlperf_tree *tree, const char *path, struct error *err);
 static int compare_texts(const void *left, const void *right);
 static enum status split_path(struct mlperf_entry *entry, const char *path, struct error *err);
@@ -35,8 +40,8 @@ static enum status read_file(const char *path, size_t bytes_max, struct arena *a
 enum status mlperf_tree_open(const char *dir, const struct mlperf_rules *rules,
                              struct mlperf_tree *tree, struct error *err)
 {
-    enum status status = ST_OK;
     char rcp[PATH_BYTES_MAX];
+    enum status status;
     struct stat info;
 
     *tree = (struct mlperf_tree){.dir = dir, .rules = rules};
@@ -45,9 +50,7 @@ enum status mlperf_tree_open(const char *dir, const struct mlperf_rules *rules,
         return error_set(err, ST_NOT_FOUND, NULL, "there is no folder %s", dir);
     (void)snprintf(rcp, sizeof rcp, "%s/rcp", dir);
     tree->has_rcp = stat(rcp, &info) == 0 && S_ISDIR(info.st_mode);
-    for (size_t i = 0; i < rules->round_count && status == ST_OK; i++)
-        if (is_kind(dir, rules->rounds[i].id, true))
-            status = list_level(tree, rules->rounds[i].id, 1, err);
+    status = list_rounds(tree, err);
     if (status == ST_OK && tree->path_count == 0)
         status = error_set(err, ST_INVALID, NULL,
                            "%s has no <round>/<submitter>/<system>/<benchmark>/ of a round that we "
@@ -66,6 +69,7 @@ void mlperf_tree_close(struct mlperf_tree *tree)
 enum status mlperf_entry_load(const struct mlperf_tree *tree, size_t index,
                               struct mlperf_entry *entry, struct error *err)
 {
+    const struct mlperf_round *round;
     struct mlperf_input input = {0};
     struct rcp_set rcp;
     enum status status;
@@ -75,8 +79,12 @@ enum status mlperf_entry_load(const struct mlperf_tree *tree, size_t index,
     status = split_path(entry, tree->paths[index], err);
     if (status != ST_OK)
         return status;
-    entry->benchmark = mlperf_find_benchmark(
-        mlperf_find_round(tree->rules, str_from_cstr(entry->round)), str_from_cstr(entry->folder));
+    round = mlperf_find_round(tree->rules, str_from_cstr(entry->round));
+    if (round == NULL)
+        return error_set_code(err, ST_INVALID, "unknown_round", NULL,
+                              "Name the folder as the round is named, v5.0 for example.",
+                              "there is no round %s", entry->round);
+    entry->benchmark = mlperf_find_benchmark(round, str_from_cstr(entry->folder));
     if (entry->benchmark == NULL)
         return error_set_code(err, ST_INVALID, "unknown_benchmark", NULL,
                               "Name the folder as the round names its benchmark.",
@@ -102,7 +110,47 @@ void mlperf_entry_fini(struct mlperf_entry *entry)
     arena_fini(&entry->arena);
 }
 
-/* Recursion to a depth of LEVELS. */
+/* Whatever is not a round that we know is looked into for logs: they are refused, not passed over. */
+static enum status list_rounds(struct mlperf_tree *tree, struct error *err)
+{
+    const char **names;
+    size_t count;
+    enum status status = list_names(tree->dir, true, &tree->arena, &names, &count, err);
+
+    for (size_t i = 0; i < count && status == ST_OK; i++) {
+        if (mlperf_find_round(tree->rules, str_from_cstr(names[i])) != NULL)
+            status = list_level(tree, names[i], 1, err);
+        else if (strcmp(names[i], "rcp") != 0)
+            status = list_unknown(tree, names[i], err);
+    }
+    return status;
+}
+
+/* Only what has logs: a folder of another kind may stand beside the rounds, and need not be readable. */
+static enum status list_unknown(struct mlperf_tree *tree, const char *round, struct error *err)
+{
+    const size_t before = tree->path_count;
+    struct error fault = {0};
+    const enum status status = list_level(tree, round, 1, &fault);
+    size_t kept = before;
+
+    for (size_t i = before; i < tree->path_count; i++) {
+        char folder[PATH_BYTES_MAX];
+
+        if (snprintf(folder, sizeof folder, "%s/%s", tree->dir, tree->paths[i]) <
+                (int)sizeof folder &&
+            has_log(folder))
+            tree->paths[kept++] = tree->paths[i];
+    }
+    tree->path_count = kept;
+    if (status == ST_IO) {
+        log_event(LOG_WARN, "import-mlperf", "skipped=%s reason=\"%s\"", round, fault.detail);
+        return ST_OK;
+    }
+    return status == ST_OK ? ST_OK : error_set(err, status, NULL, "%s", fault.detail);
+}
+
+/* Recursion to a depth of LEVELS. Logs above that depth are no entry, which is said when it is loaded. */
 static enum status list_level(/* NOLINT(misc-no-recursion) */
                               struct mlperf_tree *tree, const char *path, int level,
                               struct error *err)
@@ -115,6 +163,8 @@ static enum status list_level(/* NOLINT(misc-no-recursion) */
     if (snprintf(folder, sizeof folder, "%s/%s", tree->dir, path) >= (int)sizeof folder)
         return error_set(err, ST_LIMIT, NULL, "the path of the tree is too long");
     status = list_names(folder, true, &tree->arena, &names, &count, err);
+    if (status == ST_OK && has_log(folder))
+        status = add_path(tree, path, err);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const char *below = arena_printf(&tree->arena, "%s/%s", path, names[i]);
 
@@ -171,6 +221,26 @@ static bool is_kind(const char *folder, const char *name, bool wants_folder)
            stat(path, &info) == 0 && (wants_folder ? S_ISDIR(info.st_mode) : S_ISREG(info.st_mode));
 }
 
+/* One that cannot be opened has none: who lists it says so. */
+static bool has_log(const char *folder)
+{
+    const struct dirent *item;
+    bool found = false;
+    DIR *dir = opendir(folder);
+
+    if (dir == NULL)
+        return false;
+    while (!found &&
+           (item = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe): a stream of our own */
+        int64_t number;
+
+        found = mlperf_run_number(str_from_cstr(item->d_name), &number) &&
+                is_kind(folder, item->d_name, false);
+    }
+    (void)closedir(dir);
+    return found;
+}
+
 static enum status add_path(struct mlperf_tree *tree, const char *path, struct error *err)
 {
     enum { STEP = 64 };
@@ -205,6 +275,10 @@ static enum status split_path(struct mlperf_entry *entry, const char *path, stru
         if (*parts[i] == NULL)
             return error_set(err, ST_NO_MEMORY, NULL, "no memory to read %s", path);
     }
+    if (entry->folder == NULL)
+        return error_set_code(err, ST_INVALID, "bad_path", NULL,
+                              "Put them into <round>/<submitter>/<system>/<benchmark>/.",
+                              "its logs are not in <round>/<submitter>/<system>/<benchmark>/");
     if (!str_is_utf8(str_from_cstr(path)))
         return error_set_code(err, ST_INVALID, "not_utf8", NULL, "Rename the folder.",
                               "the path is not UTF-8");

@@ -15,7 +15,9 @@ struct mlperf_tree {
     const char *dir;
     const struct mlperf_rules *rules;
     struct arena arena;
-    const char **paths; /* <round>/<submitter>/<system>/<benchmark>, in order of bytes */
+    const char **
+        paths; /* <round>/<submitter>/<system>/<benchmark>, in order of bytes; also where logs lie of a
+                         * round that we do not know, or too high in the tree: these do not load */
     size_t path_count;
     bool has_rcp; /* it has reference points of its own: these count, else those built in */
 };

@@ -7,8 +7,11 @@ every rule. The tree of tests/fixtures always; the real logs of ../shared/data/m
 """
 import csv
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, "support"))
@@ -129,6 +132,64 @@ def test_usage():
                f"{got} {out}{err}")
 
 
+def refusals(err):
+    return sorted(line for line in err.splitlines() if " is refused: " in line)
+
+
+def judged_alike(name, tree, want_code, want):
+    """The table and the store refuse the same entries with the same sentences and exit status; want: path: words."""
+    stored, _, told = run(tree, "--db", os.path.join(os.path.dirname(tree), "alike.db"))
+    for table in TABLES:
+        code, out, err = run(tree, "--format", "tsv", "--table", table)
+        rows = [line.split("\t") for line in out.splitlines()[1:]]
+        listed = {"/".join(row[:4]) for row in rows if table != "runs"}
+        tap.ok(code == stored == want_code and refusals(err) == refusals(told) and not listed & set(want) and
+               len(refusals(err)) == len(want) and
+               all(any(f" {path} is refused: " in line and words in line for line in refusals(err)) for path, words in want.items()),
+               f"{name}: {table} and the store refuse alike", f"{code} {stored}\n{err}\n{told}\n{listed}")
+
+
+def entries_of(tree):
+    """The folders of logs that are taken, as paths in the tree."""
+    return ["/".join((row["round"], row["submitter"], row["system"], row["benchmark"])) for row in expected(tree)]
+
+
+def test_no_score():
+    """Values beyond a double: no run converges, so that no entry has a score; one that names no round of ours, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = os.path.join(folder, "tree")
+        paths = [path for path in entries_of(FIXTURES) if not any(
+            name.endswith(".gz") for name in os.listdir(os.path.join(FIXTURES, path)))]
+        for path in paths:
+            shutil.copytree(os.path.join(FIXTURES, path), os.path.join(tree, path))
+            for name in os.listdir(os.path.join(tree, path)):
+                with open(os.path.join(tree, path, name), "r+", encoding="utf-8") as log:
+                    text = re.sub(r'("(?:value|BBOX|SEGM)": ?)[0-9.eE+-]+', r"\g<1>1e999", log.read())
+                    log.seek(0)
+                    log.write(text)
+                    log.truncate()
+        judged_alike("values beyond a double", tree, 2, {path: "" for path in paths})
+
+
+def test_unknown_places():
+    """Logs of a round that is not ours, or too high in the tree, are refused; a folder of another kind is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree = os.path.join(folder, "tree")
+        known = entries_of(FIXTURES)[0]
+        places = {"v9.9/x/y/ssd": "there is no round v9.9", "V0.5/x/y/ssd": "there is no round V0.5",
+                  known.rpartition("/")[0]: "not in <round>/<submitter>/<system>/<benchmark>/",
+                  "v9.8/x": "not in <round>/<submitter>/<system>/<benchmark>/"}
+        shutil.copytree(os.path.join(FIXTURES, known), os.path.join(tree, known))
+        log = sorted(os.listdir(os.path.join(tree, known)))[0]
+        for path in places:
+            os.makedirs(os.path.join(tree, path), exist_ok=True)
+            shutil.copy(os.path.join(tree, known, log), os.path.join(tree, path, log))
+        os.makedirs(os.path.join(tree, "docs", "a", "b", "c"))
+        judged_alike("logs at places that are none", tree, 1, places)
+        shutil.rmtree(os.path.join(tree, known.partition("/")[0]))
+        judged_alike("only such places", tree, 2, {path: words for path, words in places.items() if path in ("v9.9/x/y/ssd", "V0.5/x/y/ssd", "v9.8/x")})
+
+
 test_tree(FIXTURES, "fixtures")
 test_store(FIXTURES, "fixtures")
 if os.path.isdir(SHARED):
@@ -136,5 +197,7 @@ if os.path.isdir(SHARED):
     test_store(SHARED, "real logs")
 else:
     tap.skip("real logs", "../shared/data/mlperf is not there")
+test_no_score()
+test_unknown_places()
 test_usage()
 tap.done()
