@@ -240,7 +240,7 @@ int command_submit(int argc, char *const *argv)
                                         "submit",
                                         "ENTRY.json [RUN.tsv..]",
                                         1,
-                                        1 + ENTRY_RUNS_MAX,
+                                        -1,
                                         "Sends an entry to a server, with a .tsv for each of its "
                                         "runs; the one beside it is found.",
                                         opts,
@@ -254,6 +254,9 @@ int command_submit(int argc, char *const *argv)
     if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) == ST_OK &&
         !help && (request.server == NULL || request.token_file == NULL))
         (void)error_set(&err, ST_USAGE, "--server", "submit needs --server URL and --token-file F");
+    if (err.status == ST_OK && !help && argument_count > 1 + ENTRY_RUNS_MAX)
+        (void)error_set(&err, ST_USAGE, NULL, "an entry has at most %d progress files, here are %d",
+                        ENTRY_RUNS_MAX, argument_count - 1);
     if (err.status != ST_OK) {
         (void)fprintf(stderr, "%s\n", err.detail);
         code = status_exit_code(err.status);

@@ -261,6 +261,10 @@ def submits(tap):
             out.write(server.token("submitter"))
         entry = os.path.join(folder, "synthetic_seed5.json")
         words = [AGENT, "submit", "--server", server.url, "--token-file", token]
+        for count in (101, 150):
+            many = subprocess.run([*words, "entry.json", *["r.tsv"] * count], capture_output=True, text=True, timeout=60, check=False)
+            tap.ok(many.returncode == 3 and many.stderr == f"an entry has at most 100 progress files, here are {count}\n",
+                   f"submit with {count} progress files names the limit", many.stderr)
         sent = subprocess.run([*words, entry], capture_output=True, text=True, timeout=WAIT_S, check=False)
         tap.ok(train.returncode == 0 and sent.returncode == 0 and "place=1" in sent.stdout,
                "what train leaves is accepted unchanged", train.stderr + sent.stdout + sent.stderr)
