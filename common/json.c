@@ -455,6 +455,11 @@ static enum status scan_number(struct scanner *scanner)
             return syntax_fault(scanner, "a digit of the exponent");
     }
     raw = str_slice(scanner->text, start, scanner->at);
+    if (raw.len > STR_NUMBER_BYTES_MAX)
+        return error_set_code(scanner->err, ST_INVALID, "number_too_long", NULL,
+                              "Round it: 17 digits hold any double.",
+                              "a number has %zu characters, at most %d are read", raw.len,
+                              STR_NUMBER_BYTES_MAX);
     if (!str_parse_double(raw, &value))
         return error_set_code(scanner->err, ST_INVALID, "json_number", NULL, NULL,
                               "a number is too large for a double");

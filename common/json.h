@@ -33,7 +33,7 @@ struct json_doc {
 };
 
 /* Parses the whole text. ST_INVALID with err->line and err->code "json_syntax" (the line where the
- * parser could not go on), "json_duplicate_key", "json_depth", "json_number", "not_utf8",
+ * parser could not go on), "json_duplicate_key", "json_depth", "json_number", "number_too_long", "not_utf8",
  * "json_trailing", "json_values" (more than 8,192 values, or 512 KiB of pointers); err->field is the
  * pointer reached. A UTF-8 BOM in front is skipped. */
 enum status json_doc_parse(struct str text, struct arena *arena, struct json_doc *doc,

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-enum { BUF_BYTES_FIRST = 256, NUMBER_BYTES_MAX = 512 };
+enum { BUF_BYTES_FIRST = 256 };
 
 static size_t utf8_length_at(struct str text, size_t at);
 static int hex_digit(char c);
@@ -156,7 +156,7 @@ bool str_parse_i64(struct str text, int64_t *value)
 
 bool str_parse_double(struct str text, double *value)
 {
-    char copy[NUMBER_BYTES_MAX];
+    char copy[STR_NUMBER_BYTES_MAX + 1];
     double result;
 
     if (text.len == 0 || text.len >= sizeof copy || !is_json_number(text))

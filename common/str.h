@@ -10,6 +10,9 @@
 #include "common/banned.h"
 #include "common/status.h"
 
+/* A longer number is none, wherever one is read: a double of full size written out has 309 digits. */
+#define STR_NUMBER_BYTES_MAX 512
+
 struct str {
     const char *data; /* not NUL-terminated unless said so; never NULL when len > 0 */
     size_t len;       /* bytes */
@@ -38,7 +41,7 @@ size_t str_utf8_cut(struct str text, size_t bytes_max); /* longest prefix in who
 bool str_parse_u64(struct str text, uint64_t *value);
 bool str_parse_i64(struct str text, int64_t *value);
 /* A finite decimal number as JSON writes it; the nearest double. */
-bool str_parse_double(struct str text, double *value);
+bool str_parse_double(struct str text, double *value); /* of STR_NUMBER_BYTES_MAX at most */
 bool str_parse_hex(struct str text, unsigned char *bytes,
                    size_t byte_count); /* exactly 2n digits */
 void str_format_hex(const unsigned char *bytes, size_t byte_count, char *text); /* 2n + 1 chars */

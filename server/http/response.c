@@ -218,23 +218,12 @@ int response_status_code(const struct error *err)
         const char *code;
         int status;
     } by_code[] = {
-        {"bad-header", 400},
-        {"bad-target", 400},
-        {"bad_multipart", 400},
-        {"body-missing", 400},
-        {"json_syntax", 400},
-        {"json_duplicate_key", 400},
-        {"json_depth", 400},
-        {"json_number", 400},
-        {"json_trailing", 400},
-        {"json_values", 400},
-        {"not_utf8", 400},
-        {"method-not-allowed", 405},
-        {"protocol-too-old", 426},
-        {"rate-limited", 429},
-        {"quota-submissions", 429},
-        {"bad-etag", 400},
-        {"precondition-required", 428},
+        {"bad-header", 400},          {"bad-target", 400},       {"bad_multipart", 400},
+        {"body-missing", 400},        {"json_syntax", 400},      {"json_duplicate_key", 400},
+        {"json_depth", 400},          {"json_number", 400},      {"number_too_long", 400},
+        {"json_trailing", 400},       {"json_values", 400},      {"not_utf8", 400},
+        {"method-not-allowed", 405},  {"protocol-too-old", 426}, {"rate-limited", 429},
+        {"quota-submissions", 429},   {"bad-etag", 400},         {"precondition-required", 428},
         {"precondition-failed", 412},
     };
     static const int by_status[STATUS_COUNT] = {

@@ -17,6 +17,10 @@
 #define HEADER       "epoch\thours\ttop1Accuracy\n"
 #define ROWS         HEADER "1\t0.1\t90\n2\t0.2\t94\n"
 
+#define DIGITS_64  "1111111111111111111111111111111111111111111111111111111111111111"
+#define DIGITS_256 DIGITS_64 DIGITS_64 DIGITS_64 DIGITS_64
+#define DIGITS_512 DIGITS_256 DIGITS_256
+
 #define FIELDS_7(a) \
     ",\"" a "1\":1,\"" a "2\":1,\"" a "3\":1,\"" a "4\":1,\"" a "5\":1,\"" a "6\":1,\"" a "7\":1"
 #define FIELDS_42(a) \
@@ -70,6 +74,8 @@ const struct intake_code intake_codes[] = {
     ENTRY_CODE("json_number", INTAKE_ERROR, "a number is not one that JSON knows",
                "write a finite number such as 0.9 or 2.5e-6", TRAIN_TASK,
                "{\"costPerHour\": 1e999}"),
+    ENTRY_CODE("number_too_long", INTAKE_ERROR, "a number has more than 512 characters",
+               "round it: 17 digits are enough", TRAIN_TASK, "{\"costPerHour\": 3." DIGITS_512 "}"),
     ENTRY_CODE("json_trailing", INTAKE_ERROR, "something follows the entry's closing brace",
                "send one entry in one file", TRAIN_TASK, "{} {}"),
     ENTRY_CODE("not_an_object", INTAKE_ERROR, "the entry is not a JSON object",

@@ -249,6 +249,11 @@ static bool read_cell(struct judge *judge, const struct progress *progress,
     const int shown = (int)(text.len < 64 ? text.len : 64);
     const enum status status = decimal_parse(text, true, value, NULL, NULL);
 
+    if (status != ST_INVALID && text.len > STR_NUMBER_BYTES_MAX) {
+        judge_add(judge, &place, "number_too_long", "%s has %zu characters, at most %d are read",
+                  place.field, text.len, STR_NUMBER_BYTES_MAX);
+        return false;
+    }
     if (status == ST_INVALID) {
         place.hint = intend_number(judge, text, false);
         judge_add(judge, &place, "not_a_number", "%s is \"%.*s\"", place.field, shown,

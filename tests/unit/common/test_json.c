@@ -15,6 +15,10 @@ struct refused {
     const char *field;
 };
 
+#define DIGITS_64  "1111111111111111111111111111111111111111111111111111111111111111"
+#define DIGITS_256 DIGITS_64 DIGITS_64 DIGITS_64 DIGITS_64
+#define DIGITS_512 DIGITS_256 DIGITS_256
+
 static void json_refuses_with_code_line_and_pointer(void **state)
 {
     static const struct refused rows[] = {
@@ -54,6 +58,8 @@ static void json_refuses_with_code_line_and_pointer(void **state)
         {"{\"a\":NaN}", "json_number", 1, "/a"},
         {"[1,\n Infinity]", "json_number", 2, "/1"},
         {"[1e999]", "json_number", 1, "/0"},
+        {"[1, 3." DIGITS_512 "]", "number_too_long", 1, "/1"},
+        {"{\"a\":0." DIGITS_512 "e999}", "number_too_long", 1, "/a"},
         {"{\"a\":1,\n\"b\":2,\n\"a\":3}", "json_duplicate_key", 3, "/a"},
         {"{\"a\":1,\"\\u0061\":3}", "json_duplicate_key", 1, "/a"},
         {"{\"x/y\":{\"k\":1,\"k\":1}}", "json_duplicate_key", 1, "/x~1y/k"},

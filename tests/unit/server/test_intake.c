@@ -15,6 +15,9 @@
 #define MEMBERS                                                                        \
     "\"version\":\"v1.0\",\"author\":\"A\",\"authorEmail\":\"submitter@example.org\"," \
     "\"framework\":\"F 1\",\"model\":\"M\",\"hardware\":\"1 H\",\"timestamp\":\"2026-11-30\""
+#define DIGITS_64    "1111111111111111111111111111111111111111111111111111111111111111"
+#define DIGITS_256   DIGITS_64 DIGITS_64 DIGITS_64 DIGITS_64
+#define DIGITS_512   DIGITS_256 DIGITS_256
 #define TRAIN_HEADER "epoch\thours\ttop1Accuracy\n"
 
 static struct task_table *tasks;
@@ -318,6 +321,8 @@ static void faults_of_the_progress_file_are_named(void **state)
     } cases[] = {
         {"1\t-0.1\t90\n2\t0.2\t94\n", "out_of_range", "hours", 2},
         {"1\t0.1\t90\n2\t1e9\t94\n", "out_of_range", "hours", 3},
+        {"1\t0.1\t90\n2\t0.2" DIGITS_512 "\t94\n", "number_too_long", "hours", 3},
+        {"1\t0.1\t90\n2\t0.2\t94." DIGITS_512 "\n", "number_too_long", "top1Accuracy", 3},
         {"1\t0.1\t90\n2\t0.2\t100.5\n", "out_of_range", "top1Accuracy", 3},
         {"1\t0.1\t-1\n2\t0.2\t94\n", "out_of_range", "top1Accuracy", 2},
         {"-1\t0.1\t90\n2\t0.2\t94\n", "out_of_range", "epoch", 2},
@@ -335,7 +340,7 @@ static void faults_of_the_progress_file_are_named(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct intake_finding *finding;
         struct judged judged;
-        char text[512];
+        char text[1024];
 
         (void)snprintf(text, sizeof text, TRAIN_HEADER "%s", cases[i].rows);
         judge(&judged, "cifar10-train", INTAKE_NEW, NULL, text);
