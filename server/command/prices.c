@@ -267,16 +267,20 @@ static void print_flags(const char *path, const struct price_catalog *catalog)
 {
     for (size_t i = 0; i < catalog->row_count; i++) {
         const struct price_row *row = &catalog->rows[i];
+        const struct price_amount *price;
 
         if (row->flag == NULL)
             continue;
+        price = row->on_demand.text != NULL && !row->on_demand.has ? &row->on_demand : &row->spot;
         if (strcmp(row->flag, PRICE_FLAG_SPOT_ABOVE) == 0)
             (void)printf("%s:%d\twarning\t%s\tSpotPrice\t%s is above the on-demand price %s\t"
                          "an error or a lag at the source; costs are computed on demand\n",
                          path, row->line, row->flag, row->spot.text, row->on_demand.text);
         else
-            (void)printf("%s:%d\twarning\t%s\t%s\tthe price is 0\tit is taken as unknown\n", path,
-                         row->line, row->flag, row->on_demand.has ? "SpotPrice" : "Price");
+            (void)printf("%s:%d\twarning\t%s\t%s\tthe price %.40s is %s\tit is taken as unknown\n",
+                         path, row->line, row->flag, price == &row->spot ? "SpotPrice" : "Price",
+                         price->text,
+                         price->tiny ? "below 1e-12 USD an hour, the least that is counted" : "0");
     }
 }
 

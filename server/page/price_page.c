@@ -78,7 +78,8 @@ static const char *flag_text(const char *flag)
     if (flag == NULL)
         return NULL;
     if (strcmp(flag, "price-zero") == 0)
-        return "The catalog has a price of 0 here, which is taken as unknown.";
+        return "The catalog has a price of 0, or one too small to count, here, which is taken as "
+               "unknown.";
     return "The catalog has a spot price above the on-demand price: an error or a lag at its "
            "source.";
 }

@@ -113,6 +113,8 @@ static void read_names(struct reading *reading, struct price_row *row);
 static const char *read_name(struct reading *reading, enum column column);
 static void read_accelerator(struct reading *reading, struct price_row *row);
 static const char *read_quantity(struct reading *reading, enum column column);
+static bool is_whole(struct decimal value);
+static bool is_short(struct reading *reading, enum column column, struct str cell);
 static void read_price(struct reading *reading, enum column column, struct price_amount *price);
 static void judge_row(struct reading *reading, struct price_row *row);
 static struct price_row *new_row(struct reading *reading);
@@ -343,32 +345,76 @@ static void read_accelerator(struct reading *reading, struct price_row *row)
              "the row has neither an instance type nor an accelerator with its number");
 }
 
-/* A number above 0, without zeros behind; NULL: unknown. */
+/* A number above 0 and within what such a machine can have, without zeros behind; NULL: unknown. An accelerator may be
+ * rented by parts, the least that is known is an eighth. */
 static const char *read_quantity(struct reading *reading, enum column column)
 {
+    static const struct {
+        struct decimal least, most;
+        bool whole;
+        const char *range;
+    } ranges[COLUMN_COUNT] = {
+        [COL_VCPUS] = {{1, 0, false}, {1, 6, false}, true, "a whole number of 1 to 1,000,000"},
+        [COL_MEMORY] = {{0, 0, false}, {1, 6, false}, false, "a size of up to 1,000,000 GiB"},
+        [COL_COUNT] = {{625, -4, false}, {1, 6, false}, false, "a number of 1/16 to 1,000,000"},
+    };
     const struct str cell = cell_of(reading, column);
     struct decimal value;
+    enum status status;
+    bool exact;
 
-    if (cell.len == 0)
+    if (cell.len == 0 || !is_short(reading, column, cell))
         return NULL;
-    if (decimal_parse(cell, false, &value, NULL, NULL) != ST_OK || value.negative ||
-        value.digits == 0) {
+    status = decimal_parse(cell, false, &value, &exact, NULL);
+    if (status == ST_INVALID || (status == ST_OK && (value.negative || value.digits == 0))) {
         note(reading, reading->csv.line, column, "not_a_number",
              "leave the cell empty where it is not known", "%s is not a number above 0: \"%.40s\"",
              columns[column].name, keep(reading, cell));
         return NULL;
     }
+    if (status != ST_OK || decimal_cmp(value, ranges[column].least) < 0 ||
+        decimal_cmp(value, ranges[column].most) > 0 ||
+        (ranges[column].whole && !(exact && is_whole(value)))) {
+        note(reading, reading->csv.line, column, "out_of_range",
+             "leave the cell empty where it is not known", "%s is %.40s, not %s",
+             columns[column].name, keep(reading, cell), ranges[column].range);
+        return NULL;
+    }
     return short_number(reading, cell);
+}
+
+static bool is_whole(struct decimal value)
+{
+    for (; value.exponent < 0 && value.digits % 10 == 0; value.exponent++)
+        value.digits /= 10;
+    return value.exponent >= 0;
+}
+
+static bool is_short(struct reading *reading, enum column column, struct str cell)
+{
+    if (cell.len > STR_NUMBER_BYTES_MAX)
+        note(reading, reading->csv.line, column, "number_too_long", "round it",
+             "%s has %zu characters, at most %d are read", columns[column].name, cell.len,
+             STR_NUMBER_BYTES_MAX);
+    return cell.len <= STR_NUMBER_BYTES_MAX;
 }
 
 static void read_price(struct reading *reading, enum column column, struct price_amount *price)
 {
     const struct str cell = cell_of(reading, column);
+    const struct decimal least = {1, -12, false};
     struct decimal value;
+    enum status status;
 
-    if (cell.len == 0)
+    if (cell.len == 0 || !is_short(reading, column, cell))
         return;
-    if (decimal_parse(cell, false, &value, NULL, NULL) != ST_OK || value.negative) {
+    status = decimal_parse(cell, false, &value, NULL, NULL);
+    if (status == ST_LIMIT) {
+        note(reading, reading->csv.line, column, "out_of_range", "prices are in USD an hour",
+             "%s is %.40s USD an hour, beyond any use", columns[column].name, keep(reading, cell));
+        return;
+    }
+    if (status != ST_OK || value.negative) {
         note(reading, reading->csv.line, column, "not_a_number",
              "a price is USD an hour such as 3.06; leave the cell empty where it is not known",
              "%s is not a price: \"%.40s\"", columns[column].name, keep(reading, cell));
@@ -379,6 +425,9 @@ static void read_price(struct reading *reading, enum column column, struct price
         price->pico > PRICE_USD_MAX * PICO_PER_USD)
         note(reading, reading->csv.line, column, "out_of_range", "prices are in USD an hour",
              "%s is above %d USD an hour", columns[column].name, PRICE_USD_MAX);
+    price->tiny = value.digits != 0 && decimal_cmp(value, least) < 0;
+    if (price->tiny)
+        price->pico = 0;
     price->has = price->pico > 0;
 }
 

@@ -26,6 +26,7 @@
 struct price_amount {
     bool has;         /* false: unknown, which is never 0 */
     int64_t pico;     /* pico-dollars an hour, rounded half to even */
+    bool tiny;        /* above 0 and below 1e-12 USD, the least that is counted: unknown as well */
     const char *text; /* as the file has it, 0 as well; NULL: nothing stood there */
 };
 

@@ -19,6 +19,10 @@
     "Cloud,InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,Region,Price,SpotPrice\n"
 #define USD(x) (INT64_C(x) * (PICO_PER_USD / 1000000)) /* micro-dollars */
 
+#define DIGITS_64  "1111111111111111111111111111111111111111111111111111111111111111"
+#define DIGITS_256 DIGITS_64 DIGITS_64 DIGITS_64 DIGITS_64
+#define DIGITS_512 DIGITS_256 DIGITS_256
+
 static struct arena arena;
 
 static int set_up(void **state)
@@ -194,6 +198,20 @@ static void rubbish_is_refused_with_line_and_column(void **state)
         {HEADER "aws,x,1,1,,,r,3,1e99\n", NULL, "out_of_range", "SpotPrice", 2},
         {HEADER "aws,x,1,1,,,r,1000001,\n", NULL, "out_of_range", "Price", 2},
         {HEADER "aws,x,0,1,,,r,3,\n", NULL, "not_a_number", "vCPUs", 2},
+        {HEADER "aws,x,1e308,1,,,r,3,\n", NULL, "out_of_range", "vCPUs", 2},
+        {HEADER "aws,x,1000001,1,,,r,3,\n", NULL, "out_of_range", "vCPUs", 2},
+        {HEADER "aws,x,1.5,1,,,r,3,\n", NULL, "out_of_range", "vCPUs", 2},
+        {HEADER "aws,x,8.00000000000000000001,1,,,r,3,\n", NULL, "out_of_range", "vCPUs", 2},
+        {HEADER "aws,x,1,1,,,r,3,\naws,y,1,1e308,,,r,3,\n", NULL, "out_of_range", "MemoryGiB", 3},
+        {HEADER "aws,x,1,1000000.1,,,r,3,\n", NULL, "out_of_range", "MemoryGiB", 2},
+        {HEADER "aws,x,1,1,T4,1e308,r,3,\n", NULL, "out_of_range", "AcceleratorCount", 2},
+        {HEADER "aws,x,1,1,T4,1e-30,r,3,\n", NULL, "out_of_range", "AcceleratorCount", 2},
+        {HEADER "aws,x,1,1,T4,0.0624,r,3,\n", NULL, "out_of_range", "AcceleratorCount", 2},
+        {HEADER "aws,x,1,1,T4,1000000.5,r,3,\n", NULL, "out_of_range", "AcceleratorCount", 2},
+        {HEADER "aws,x,1,1,,,r,1e999,\n", NULL, "out_of_range", "Price", 2},
+        {HEADER "aws,x,1,1,T4,1e-999,r,3,\n", NULL, "out_of_range", "AcceleratorCount", 2},
+        {HEADER "aws,x,1,1,,,r,3." DIGITS_512 ",\n", NULL, "number_too_long", "Price", 2},
+        {HEADER "aws,x,1" DIGITS_512 ",1,,,r,3,\n", NULL, "number_too_long", "vCPUs", 2},
         {HEADER "aws,x,1,1,,,,3,\n", NULL, "cell_missing", "Region", 2},
         {HEADER "aws,x,1,1,,8,r,3,\n", NULL, "cell_missing", "AcceleratorName", 2},
         {HEADER "aws,,,,T4,1,r,3,\n", NULL, "cell_missing", "InstanceType", 2},
@@ -221,6 +239,40 @@ static void rubbish_is_refused_with_line_and_column(void **state)
         assert_string_equal(err.field, rows[i].field);
         assert_int_equal(err.line, rows[i].line);
         assert_true(faults.count >= 1);
+    }
+}
+
+static void what_a_machine_can_have_is_taken_up_to_its_bounds(void **state)
+{
+    const struct price_catalog catalog = parse(HEADER "aws,a,1,0.5,T4,0.0625,r,3,\n"
+                                                      "aws,b,1000000,1000000,T4,1000000,r,3,\n"
+                                                      "aws,c,9.6e1,1e6,T4,0.167,r,3,\n"
+                                                      "aws,d,96.0000000000000000000000,1,,,r,3,\n",
+                                               NULL);
+
+    (void)state;
+    assert_int_equal(catalog.row_count, 4);
+    assert_string_equal(catalog.rows[0].accelerator_count_text, "0.0625");
+    assert_string_equal(catalog.rows[1].vcpus_text, "1000000");
+    assert_string_equal(catalog.rows[3].vcpus_text, "96");
+}
+
+static void a_price_below_the_least_is_unknown_and_not_0(void **state)
+{
+    const struct price_catalog catalog = parse(HEADER "aws,a,1,1,,,r,1e-13,\n"
+                                                      "aws,b,1,1,,,r,9e-13,\n"
+                                                      "aws,c,1,1,,,r,1e-12,\n"
+                                                      "aws,d,1,1,,,r,0,\n",
+                                               NULL);
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const struct price_row *row = &catalog.rows[i];
+
+        assert_int_equal(row->on_demand.tiny, i < 2);
+        assert_int_equal(row->on_demand.has, i == 2);
+        assert_int_equal(row->on_demand.pico, i == 2);
+        assert_int_equal(row->flag != NULL, i != 2);
     }
 }
 
@@ -487,6 +539,8 @@ int main(void)
         cmocka_unit_test(a_spot_price_above_the_other_is_flagged_and_taken),
         cmocka_unit_test(a_row_that_is_there_twice_counts_once),
         cmocka_unit_test(rubbish_is_refused_with_line_and_column),
+        cmocka_unit_test(what_a_machine_can_have_is_taken_up_to_its_bounds),
+        cmocka_unit_test(a_price_below_the_least_is_unknown_and_not_0),
         cmocka_unit_test(every_fault_of_a_file_is_told_at_once),
         cmocka_unit_test(a_machine_costs_what_its_catalog_says),
         cmocka_unit_test(the_newest_price_of_a_place_counts_in_whatever_order),
