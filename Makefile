@@ -60,8 +60,9 @@ $(BUILD)/lib%.a:
 # What an instruction set needs is given to the files that are named after it, and to nothing else.
 FLAGS_avx2 = -mavx2 -mfma -O3 -ffp-contract=off
 FLAGS_avx512 = -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -O3 -ffp-contract=off
-isa_flags = $(if $(filter %_avx512.c,$(1)),$(FLAGS_avx512),$(if $(filter %_avx2.c,$(1)),$(FLAGS_avx2),$(if \
-            $(findstring /kernels/,$(1)),-O3 -ffp-contract=off)))
+FLAGS_avx512_bf16 = $(FLAGS_avx512) -mavx512bf16
+isa_flags = $(if $(filter %_avx512_bf16.c,$(1)),$(FLAGS_avx512_bf16),$(if $(filter %_avx512.c,$(1)),$(FLAGS_avx512),$(if \
+            $(filter %_avx2.c,$(1)),$(FLAGS_avx2),$(if $(findstring /kernels/,$(1)),-O3 -ffp-contract=off))))
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(GEN_HEADERS)
 	@mkdir -p $(@D)

@@ -119,6 +119,8 @@ static void step_back(struct walk *walk, size_t op_index)
     for (uint32_t k = 0; k < b.op.out_count; k++) {
         b.out[k] = g->operands[b.op.out_first + k];
         b.dy[k] = walk->grads[b.out[k]];
+        if (b.dy[k] != VALUE_NONE && b.op.kind != OP_CONVERT)
+            b.dy[k] = graph_convert(g, b.dy[k], g->tensors[b.out[k]].dtype);
         arrives = arrives || b.dy[k] != VALUE_NONE;
     }
     for (uint32_t k = 0; k < b.op.in_count; k++) {
@@ -140,6 +142,8 @@ static void step_back(struct walk *walk, size_t op_index)
     g->label_at = UINT32_MAX;
 }
 
+static value join(struct walk *walk, value v, value a, value b);
+
 bool vjp_wants(const struct walk *walk, const struct backward *b, int i)
 {
     return walk->wanted[b->in[i]];
@@ -152,9 +156,23 @@ void vjp_give(struct walk *walk, const struct backward *b, int i, value dv)
     assert(walk->wanted[b->in[i]]);
     if (dv == VALUE_NONE) /* the graph has a fault already */
         return;
+    const enum dtype type = vjp_tensor(walk, b->in[i]).dtype, given = vjp_tensor(walk, dv).dtype;
+
+    assert(given == type || given == dtype_of_sums(type));
     assert(tensor_same_shape(graph_tensor(walk->g, dv), graph_tensor(walk->g, b->in[i])));
-    assert(graph_tensor(walk->g, dv)->dtype == graph_tensor(walk->g, b->in[i])->dtype);
-    *grad = *grad == VALUE_NONE ? dv : graph_add(walk->g, *grad, dv);
+    *grad = *grad == VALUE_NONE ? dv : join(walk, b->in[i], *grad, dv);
+}
+
+/* A gradient has its value's type, or that of sums over it: weights that an F32 variable was converted to are BF16, and
+ * their gradient reaches the variable without being rounded on its way. Two are added in the wider type. */
+static value join(struct walk *walk, value v, value a, value b)
+{
+    const enum dtype type_a = vjp_tensor(walk, a).dtype, type_b = vjp_tensor(walk, b).dtype;
+    const enum dtype wide = dtype_of_sums(vjp_tensor(walk, v).dtype);
+
+    if (type_a == type_b)
+        return graph_add(walk->g, a, b);
+    return graph_add(walk->g, graph_convert(walk->g, a, wide), graph_convert(walk->g, b, wide));
 }
 
 struct tensor vjp_tensor(const struct walk *walk, value v)

@@ -92,9 +92,7 @@ void vjp_conv2d(struct walk *walk, const struct backward *b)
     const value x = b->in[0], w = b->in[1];
 
     if (vjp_wants(walk, b, 1))
-        vjp_give(walk, b, 1,
-                 graph_convert(g, graph_conv2d_grad_weight(g, b->dy[0], x, conv_to(walk, b, w)),
-                               vjp_tensor(walk, w).dtype));
+        vjp_give(walk, b, 1, graph_conv2d_grad_weight(g, b->dy[0], x, conv_to(walk, b, w)));
     if (vjp_wants(walk, b, 0))
         vjp_give(walk, b, 0, graph_conv2d_grad_input(g, b->dy[0], w, conv_to(walk, b, x)));
 }
@@ -106,9 +104,7 @@ void vjp_conv2d_grad_input(struct walk *walk, const struct backward *b)
     const value y = b->in[0], w = b->in[1];
 
     if (vjp_wants(walk, b, 1))
-        vjp_give(walk, b, 1,
-                 graph_convert(g, graph_conv2d_grad_weight(g, y, b->dy[0], conv_to(walk, b, w)),
-                               vjp_tensor(walk, w).dtype));
+        vjp_give(walk, b, 1, graph_conv2d_grad_weight(g, y, b->dy[0], conv_to(walk, b, w)));
     if (vjp_wants(walk, b, 0))
         vjp_give(walk, b, 0, graph_conv2d(g, b->dy[0], w, b->op.attr.conv));
 }

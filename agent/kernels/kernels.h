@@ -19,6 +19,7 @@ enum isa {
     ISA_AVX2 = 1u << 0,   /* AVX2 and FMA */
     ISA_AVX512 = 1u << 1, /* F, BW, DQ, VL */
     ISA_AMX_BF16 = 1u << 2,
+    ISA_AVX512_BF16 = 1u << 3, /* products of pairs of bf16, and conversion */
 };
 
 /* What a kernel wants of the plan for one op; all zero is right for a plain one. */
@@ -53,6 +54,8 @@ struct kernel {
     enum op_kind anchor;
     uint32_t isa; /* bits that the host must have; 0: plain C */
     bool reference;
+    bool
+        bf16; /* for ops with a bf16 operand or result, which other rows are not asked for; a reference takes all */
     /* Fills fit (zeroed before), or says why not ("C=3 below 16"). */
     bool (*accept)(const struct kernel_query *query, struct fit *fit, char why[KERNEL_WHY_BYTES]);
     int (*phases)(const struct kernel_args *args); /* NULL: one */
@@ -65,10 +68,13 @@ struct kernel {
  * (input, var, assign, output) and for composites. */
 const struct kernel *kernel_reference(enum op_kind kind);
 
-/* What this processor has, limited by `allowed`; cpu_isa_parse reads "avx2", "avx512", "amx", "scalar", "auto":
+/* What this processor has, limited by `allowed`; cpu_isa_parse reads "avx2", "avx512", "avx512-bf16", "amx",
+ * "scalar", "auto":
  * ST_USAGE for another word, ST_UNSUPPORTED in one sentence when this host lacks it. */
 uint32_t cpu_isa_detect(void);
 enum status cpu_isa_parse(const char *text, uint32_t *mask, struct error *err);
+/* Whether training in bf16 is faster here than in F32, with those sets. */
+bool cpu_bf16_pays(uint32_t mask);
 const char *cpu_isa_name(uint32_t mask); /* the best bit's name; "scalar" */
 
 /* Takes the best row of the CPU table that accepts; falls to the reference. why gathers the refusals of the

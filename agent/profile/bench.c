@@ -28,9 +28,10 @@
 enum { GROUP_FMA, GROUP_KERNEL, GROUP_COPY, GROUP_COUNT };
 
 struct bench_options {
-    const char *ops, *json_path, *isa_word;
+    const char *ops, *json_path, *isa_word, *precision;
     int64_t threads, batch, runs;
     uint32_t isa;
+    enum dtype activations;
 };
 
 struct bench {
@@ -85,7 +86,7 @@ static size_t make_steps(struct bench *bench, const struct bench_call *call)
     *step++ = (struct step){.kind = STEP_WORK,
                             .barrier = true,
                             .group = GROUP_FMA,
-                            .kernel = ceiling_fma_kernel(bench->options.isa),
+                            .kernel = ceiling_fma_kernel(bench->options.isa, call->activations),
                             .args = &bench->fma_args,
                             .items = bench->fma_items};
     for (int phase = 0; phase < phases && phase < STEPS_MAX - 1 - COPIES_MAX; phase++)
@@ -159,8 +160,8 @@ static struct figures measure(struct bench *bench, const struct bench_call *call
         qsort(times[g], (size_t)runs, sizeof times[g][0], compare_doubles);
     figures.seconds = times[GROUP_KERNEL][runs / 2];
     figures.spread = (times[GROUP_KERNEL][runs - 1] - times[GROUP_KERNEL][0]) / figures.seconds;
-    figures.fma_flops = ceiling_fma_flops(bench->options.isa) * (double)bench->fma_items /
-                        times[GROUP_FMA][runs / 2];
+    figures.fma_flops = ceiling_fma_flops(bench->options.isa, call->activations) *
+                        (double)bench->fma_items / times[GROUP_FMA][runs / 2];
     figures.copy_bytes =
         2.0 * (double)COPY_BYTES * (double)bench->copies / times[GROUP_COPY][runs / 2];
     return figures;
@@ -192,12 +193,18 @@ static void add_json_row(struct bench *bench, const struct bench_call *call,
     (void)json_array_append_new(bench->rows, row); /* checked by count when written */
 }
 
+/* What has no kernel for bf16 is timed in F32, as workloads run it. */
 static enum status run_case(struct bench *bench, const struct bench_case *from, struct error *err)
 {
     struct bench_call call = {0};
-    enum status status =
-        bench_call_init(&call, from, bench->options.batch, bench->options.isa, err);
+    enum status status = bench_call_init(&call, from, bench->options.batch, bench->options.isa,
+                                         bench->options.activations, err);
 
+    if (status == ST_OK && call.kernel->reference && call.activations == DT_BF16) {
+        bench_call_fini(&call);
+        status =
+            bench_call_init(&call, from, bench->options.batch, bench->options.isa, DT_F32, err);
+    }
     if (status == ST_OK && call.kernel->reference) { /* an oracle: minutes, and of no interest */
         (void)printf("%-19s %-27s not timed: the reference alone takes it (%s)\n",
                      op_info(from->kind)->name, call.shape, call.why);
@@ -248,8 +255,9 @@ static enum status check_ops(const char *list, struct error *err)
 static enum status write_json(struct bench *bench, struct error *err)
 {
     json_t *root = json_pack(
-        "{ss ss si si sO}", "build", build_id(), "isa", cpu_isa_name(bench->options.isa), "threads",
-        (int)bench->options.threads, "batch", (int)bench->options.batch, "kernels", bench->rows);
+        "{ss ss ss si si sO}", "build", build_id(), "isa", cpu_isa_name(bench->options.isa),
+        "precision", dtype_name(bench->options.activations), "threads", (int)bench->options.threads,
+        "batch", (int)bench->options.batch, "kernels", bench->rows);
     struct buf text = {0};
     FILE *file = NULL;
     enum status status;
@@ -278,8 +286,9 @@ static enum status run_all(struct bench *bench, struct error *err)
         status = bench_open(bench, err);
     if (status != ST_OK)
         return status;
-    (void)printf("%d threads, %s, batch %lld, median of %lld runs\n", (int)bench->options.threads,
-                 cpu_isa_name(bench->options.isa), (long long)bench->options.batch,
+    (void)printf("%d threads, %s, %s, batch %lld, median of %lld runs\n",
+                 (int)bench->options.threads, cpu_isa_name(bench->options.isa),
+                 dtype_name(bench->options.activations), (long long)bench->options.batch,
                  (long long)bench->options.runs);
     (void)printf("%-19s %-27s %-27s %8s %6s %8s %6s %7s %6s\n", "op", "shape", "kernel", "ms",
                  "spread", "GFLOP/s", "of FMA", "GB/s", "of cp");
@@ -291,14 +300,32 @@ static enum status run_all(struct bench *bench, struct error *err)
     return status;
 }
 
+static enum status choose_precision(struct bench_options *options, struct error *err)
+{
+    const bool bf16 = strcmp(options->precision, "bf16") == 0;
+    const bool automatic = strcmp(options->precision, "auto") == 0;
+
+    if (!bf16 && !automatic && strcmp(options->precision, "f32") != 0)
+        return error_set(err, ST_USAGE, "precision", "--precision is auto, f32 or bf16, not %.40s",
+                         options->precision);
+    if (bf16 && (options->isa & ISA_AVX512_BF16) == 0)
+        return error_set(err, ST_UNSUPPORTED, "precision", "bf16 needs avx512-bf16; here is %s",
+                         cpu_isa_name(options->isa));
+    options->activations = bf16 || (automatic && cpu_bf16_pays(options->isa)) ? DT_BF16 : DT_F32;
+    return ST_OK;
+}
+
 int command_bench(int argc, char *const *argv)
 {
-    struct bench bench = {.options = {.isa_word = "auto", .batch = 256, .runs = 7}};
+    struct bench bench = {
+        .options = {.isa_word = "auto", .precision = "auto", .batch = 256, .runs = 7}};
     const struct opt opts[] = {
         {"ops", OPT_TEXT, &bench.options.ops, NULL, 0, 0, "LIST", "only these ops: conv2d,unary"},
         {"json", OPT_TEXT, &bench.options.json_path, NULL, 0, 0, "FILE", "write all figures there"},
         {"isa", OPT_TEXT, &bench.options.isa_word, NULL, 0, 0, "ISA",
-         "auto, avx512, avx2 or scalar (default auto)"},
+         "auto, avx512-bf16, avx512, avx2 or scalar (default auto)"},
+        {"precision", OPT_TEXT, &bench.options.precision, NULL, 0, 0, "auto|f32|bf16",
+         "of activations, as training chooses it (default auto)"},
         {"threads", OPT_INT, &bench.options.threads, NULL, 0, BENCH_THREADS_MAX, "N",
          "threads; 0: all processors (default 0)"},
         {"batch", OPT_INT, &bench.options.batch, NULL, 1, 65536, "N", "images (default 256)"},
@@ -326,6 +353,8 @@ int command_bench(int argc, char *const *argv)
     }
     if (status == ST_OK)
         status = cpu_isa_parse(bench.options.isa_word, &bench.options.isa, &err);
+    if (status == ST_OK)
+        status = choose_precision(&bench.options, &err);
     if (status == ST_OK)
         status = run_all(&bench, &err);
     bench_close(&bench);

@@ -71,7 +71,8 @@ static void *alloc_tensor(const struct tensor *t)
     return aligned_alloc(ALIGNMENT_BYTES, (size_t)bytes);
 }
 
-/* Adds an operand; F32 ones are filled with normal numbers, others with zeros. NULL: no memory, and so are later ones. */
+/* Adds an operand; F32 and BF16 ones are filled with normal numbers, others with zeros. NULL: no memory, and so are later
+ * ones. */
 static void *add_operand(struct bench_call *call, enum dtype dtype, int rank, const int64_t *dim)
 {
     const int at = call->in_count;
@@ -87,6 +88,13 @@ static void *add_operand(struct bench_call *call, enum dtype dtype, int rank, co
     memset(call->in[at], 0, (size_t)tensor_bytes(&call->in_tensor[at]));
     count = tensor_count(&call->in_tensor[at]);
     data = call->in[at];
+    if (dtype == DT_BF16) {
+        float numbers[FILL_PERIOD];
+
+        rng_fill_normal(key, 0.0f, 1.0f, numbers, FILL_PERIOD);
+        for (int64_t i = 0; i < count; i++) /* the upper half: any bf16 will do */
+            memcpy((char *)call->in[at] + 2 * i, (const char *)&numbers[i % FILL_PERIOD] + 2, 2);
+    }
     if (dtype == DT_F32) {
         rng_fill_normal(key, 0.0f, 1.0f, data,
                         (size_t)(count < FILL_PERIOD ? count : (int64_t)FILL_PERIOD));
@@ -132,13 +140,16 @@ static bool set_conv(struct bench_call *call, const struct bench_case *from, int
                    (long long)from->channels, (long long)from->filters, (long long)from->taps,
                    (long long)from->taps);
     if (from->kind == OP_CONV2D)
-        return add_operands(call, 1, DT_F32, 4, x) && add_operands(call, 1, DT_F32, 4, w);
+        return add_operands(call, 1, call->activations, 4, x) &&
+               add_operands(call, 1, call->activations, 4, w);
     if (from->kind == OP_CONV2D_GRAD_INPUT) {
         memcpy(attr->shape, x, sizeof x);
-        return add_operands(call, 1, DT_F32, 4, y) && add_operands(call, 1, DT_F32, 4, w);
+        return add_operands(call, 1, call->activations, 4, y) &&
+               add_operands(call, 1, call->activations, 4, w);
     }
     memcpy(attr->shape, w, sizeof w);
-    return add_operands(call, 1, DT_F32, 4, y) && add_operands(call, 1, DT_F32, 4, x);
+    return add_operands(call, 1, call->activations, 4, y) &&
+           add_operands(call, 1, call->activations, 4, x);
 }
 
 static bool set_pool(struct bench_call *call, const struct bench_case *from, const int64_t x[4])
@@ -149,9 +160,9 @@ static bool set_pool(struct bench_call *call, const struct bench_case *from, con
     *attr =
         (struct pool_attr){.window = {from->taps, from->taps}, .stride = {from->taps, from->taps}};
     if (from->kind == OP_POOL_MAX)
-        return add_operands(call, 1, DT_F32, 4, x);
+        return add_operands(call, 1, call->activations, 4, x);
     memcpy(attr->shape, x, sizeof attr->shape);
-    return add_operands(call, 1, DT_F32, 4, y) && add_operands(call, 1, DT_U8, 4, y);
+    return add_operands(call, 1, call->activations, 4, y) && add_operands(call, 1, DT_U8, 4, y);
 }
 
 static bool set_augment(struct bench_call *call, const struct bench_case *from, int64_t batch)
@@ -190,25 +201,27 @@ static bool set_other(struct bench_call *call, const struct bench_case *from, in
         return add_operands(call, 1, DT_F32, 2, matrix) && add_operands(call, 1, DT_F32, 2, weight);
     case OP_UNARY:
         call->op.attr.unary.fn = UNARY_GELU_ERF;
-        return add_operands(call, 1, DT_F32, 4, x);
+        return add_operands(call, 1, call->activations, 4, x);
     case OP_UNARY_GRAD:
         call->op.attr.unary.fn = UNARY_GELU_ERF;
-        return add_operands(call, 3, DT_F32, 4, x);
-    case OP_BN_STATS: return add_operands(call, 1, DT_F32, 4, x);
+        return add_operands(call, 3, call->activations, 4, x);
+    case OP_BN_STATS: return add_operands(call, 1, call->activations, 4, x);
     case OP_BN_APPLY:
-        return add_operands(call, 1, DT_F32, 4, x) && add_operands(call, 1, DT_F32, 1, &c) &&
-               add_variance(call, c) && add_operands(call, 2, DT_F32, 1, &c);
+        return add_operands(call, 1, call->activations, 4, x) &&
+               add_operands(call, 1, DT_F32, 1, &c) && add_variance(call, c) &&
+               add_operands(call, 2, DT_F32, 1, &c);
     case OP_BN_GRAD_STATS:
-        return add_operands(call, 2, DT_F32, 4, x) && add_operands(call, 1, DT_F32, 1, &c) &&
-               add_variance(call, c);
+        return add_operands(call, 2, call->activations, 4, x) &&
+               add_operands(call, 1, DT_F32, 1, &c) && add_variance(call, c);
     case OP_BN_GRAD_APPLY:
-        return add_operands(call, 2, DT_F32, 4, x) && add_operands(call, 1, DT_F32, 1, &c) &&
-               add_variance(call, c) && add_operands(call, 3, DT_F32, 1, &c);
+        return add_operands(call, 2, call->activations, 4, x) &&
+               add_operands(call, 1, DT_F32, 1, &c) && add_variance(call, c) &&
+               add_operands(call, 3, DT_F32, 1, &c);
     case OP_POOL_MAX:
     case OP_POOL_MAX_GRAD: return set_pool(call, from, x);
     case OP_REDUCE:
         call->op.attr.reduce = (struct reduce_attr){REDUCE_SUM, 7};
-        return add_operands(call, 1, DT_F32, 4, x);
+        return add_operands(call, 1, call->activations, 4, x);
     case OP_BINARY:
         call->op.attr.binary.fn = BINARY_MUL;
         return add_operands(call, 1, DT_F32, 1, &from->size) &&
@@ -257,7 +270,7 @@ static enum status choose_kernel(struct bench_call *call, uint32_t isa, struct e
 }
 
 enum status bench_call_init(struct bench_call *call, const struct bench_case *from, int64_t batch,
-                            uint32_t isa, struct error *err)
+                            uint32_t isa, enum dtype activations, struct error *err)
 {
     const struct tensor *in[OP_IN_MAX] = {0};
     const bool is_conv = from->kind == OP_CONV2D || from->kind == OP_CONV2D_GRAD_INPUT ||
@@ -265,6 +278,7 @@ enum status bench_call_init(struct bench_call *call, const struct bench_case *fr
     enum status status;
 
     memset(call, 0, sizeof *call);
+    call->activations = activations;
     call->op.kind = from->kind;
     if (!(is_conv ? set_conv(call, from, batch) : set_other(call, from, batch)))
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for %s", call->shape);

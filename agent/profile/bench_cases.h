@@ -16,6 +16,7 @@ const struct bench_case *bench_cases(size_t *count);
 
 /* One op with its tensors, operands and results. */
 struct bench_call {
+    enum dtype activations;
     struct op op;
     int in_count, out_count;
     struct tensor in_tensor[OP_IN_MAX], out_tensor[OP_OUT_MAX];
@@ -28,8 +29,9 @@ struct bench_call {
     double flops, bytes; /* modelled */
 };
 
+/* activations: their type and that of the weights that they meet, F32 or BF16. */
 enum status bench_call_init(struct bench_call *call, const struct bench_case *from, int64_t batch,
-                            uint32_t isa, struct error *err);
+                            uint32_t isa, enum dtype activations, struct error *err);
 void bench_call_fini(struct bench_call *call); /* accepts a zeroed one */
 
 #endif

@@ -12,6 +12,12 @@ static void work_avx512(const struct kernel_args *args, int phase, int64_t item)
     ceiling_burst_avx512(ROUNDS, (float *)args->scratch + item * 16);
 }
 
+static void work_avx512_bf16(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    ceiling_burst_avx512_bf16(ROUNDS, (float *)args->scratch + item * 16);
+}
+
 static void work_avx2(const struct kernel_args *args, int phase, int64_t item)
 {
     (void)phase;
@@ -36,20 +42,29 @@ static void work_scalar(const struct kernel_args *args, int phase, int64_t item)
 }
 
 static const struct kernel ceiling_avx512 = {.name = "fma_avx512", .work = work_avx512};
+static const struct kernel ceiling_avx512_bf16 = {.name = "dot_avx512_bf16",
+                                                  .work = work_avx512_bf16};
 static const struct kernel ceiling_avx2 = {.name = "fma_avx2", .work = work_avx2};
 static const struct kernel ceiling_scalar = {.name = "fma_scalar", .work = work_scalar};
 
-const struct kernel *ceiling_fma_kernel(uint32_t isa)
+static bool uses_bf16(uint32_t isa, enum dtype dtype)
 {
-    return (isa & ISA_AVX512) != 0 ? &ceiling_avx512
-           : (isa & ISA_AVX2) != 0 ? &ceiling_avx2
-                                   : &ceiling_scalar;
+    return dtype == DT_BF16 && (isa & ISA_AVX512_BF16) != 0;
 }
 
-double ceiling_fma_flops(uint32_t isa)
+const struct kernel *ceiling_fma_kernel(uint32_t isa, enum dtype dtype)
+{
+    return uses_bf16(isa, dtype)     ? &ceiling_avx512_bf16
+           : (isa & ISA_AVX512) != 0 ? &ceiling_avx512
+           : (isa & ISA_AVX2) != 0   ? &ceiling_avx2
+                                     : &ceiling_scalar;
+}
+
+double ceiling_fma_flops(uint32_t isa, enum dtype dtype)
 {
     return 2.0 * ROUNDS *
-           ((isa & ISA_AVX512) != 0 ? CEILING_CHAINS_AVX512 * LANES_AVX512
-            : (isa & ISA_AVX2) != 0 ? CEILING_CHAINS_AVX2 * LANES_AVX2
-                                    : CHAINS_SCALAR);
+           (uses_bf16(isa, dtype)     ? CEILING_CHAINS_AVX512 * LANES_AVX512 * 2
+            : (isa & ISA_AVX512) != 0 ? CEILING_CHAINS_AVX512 * LANES_AVX512
+            : (isa & ISA_AVX2) != 0   ? CEILING_CHAINS_AVX2 * LANES_AVX2
+                                      : CHAINS_SCALAR);
 }

@@ -6,15 +6,17 @@
 
 #include "agent/kernels/kernels.h"
 
-/* Multiply-adds in registers with the widest set in `isa`; an item takes a few hundred microseconds. */
-const struct kernel *ceiling_fma_kernel(uint32_t isa);
-double ceiling_fma_flops(uint32_t isa); /* of one item */
+/* Multiply-adds in registers with the widest set in `isa`, of F32 or of BF16 with F32 sums (F32's where the set has no
+ * products of bf16); an item takes a few hundred microseconds. */
+const struct kernel *ceiling_fma_kernel(uint32_t isa, enum dtype dtype);
+double ceiling_fma_flops(uint32_t isa, enum dtype dtype); /* of one item */
 
 /* One burst of `rounds` rounds of multiply-adds, each of CEILING_CHAINS vectors; ceiling_<isa>.c. *sink keeps the
  * result alive. */
 #define CEILING_CHAINS_AVX512 24
 #define CEILING_CHAINS_AVX2   12
 void ceiling_burst_avx512(int64_t rounds, float *sink);
+void ceiling_burst_avx512_bf16(int64_t rounds, float *sink); /* CEILING_CHAINS_AVX512 of pairs */
 void ceiling_burst_avx2(int64_t rounds, float *sink);
 
 #endif

@@ -43,6 +43,7 @@ static void print_instruction_sets(uint32_t isa)
     } sets[] = {
         {ISA_AVX2, "avx2", "AVX2, FMA"},
         {ISA_AVX512, "avx512", "AVX-512 F, BW, DQ, VL"},
+        {ISA_AVX512_BF16, "avx512-bf16", "AVX-512 BF16"},
         {ISA_AMX_BF16, "amx", "AMX tiles in bf16"},
     };
     const uint32_t host = cpu_isa_detect();

@@ -18,11 +18,12 @@ void device_choice_fill_opts(struct device_choice *choice, struct opt opts[DEVIC
                            .value = &choice->device,
                            .argument = "auto|cpu|cuda[:N]|tpu[:N]",
                            .help = "where to run (auto)"};
-    opts[1] = (struct opt){.name = "isa",
-                           .kind = OPT_TEXT,
-                           .value = &choice->isa,
-                           .argument = "ISA",
-                           .help = "instruction set: auto, scalar, avx2, avx512 (auto)"};
+    opts[1] =
+        (struct opt){.name = "isa",
+                     .kind = OPT_TEXT,
+                     .value = &choice->isa,
+                     .argument = "ISA",
+                     .help = "instruction set: auto, scalar, avx2, avx512, avx512-bf16 (auto)"};
     opts[2] = (struct opt){.name = "precision",
                            .kind = OPT_TEXT,
                            .value = &choice->precision,

@@ -201,7 +201,8 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
     buf_append_json(out, str_from_cstr(device.model));
     buf_append_cstr(out, ",\"isa\":");
     buf_append_json(out, str_from_cstr(device.isa));
-    buf_appendf(out, ",\"precision\":\"f32\",\"threads\":%d", device.threads);
+    buf_appendf(out, ",\"precision\":\"%s\",\"threads\":%d", dtype_name(s->compute),
+                device.threads);
     buf_appendf(out, ",\"plan_sha256\":\"%s\",\"parameters\":%lld", s->plan_digest,
                 (long long)count_parameters(s->store));
     buf_appendf(out, ",\"batch\":%lld,\"steps\":%lld,\"epochs\":%.10g", (long long)s->shape.batch,
@@ -299,9 +300,6 @@ static enum status check_options(const struct workload_options *options, struct 
     if (strcmp(options->device, "auto") != 0 && strcmp(options->device, "cpu") != 0)
         return error_set(err, ST_UNSUPPORTED, "device", "cifar10 runs on cpu, not on %s",
                          options->device);
-    if (options->precision == WORKLOAD_PRECISION_BF16)
-        return error_set(err, ST_UNSUPPORTED, "precision",
-                         "this build trains in f32; there are no bf16 kernels");
     if (options->image_limit < 0 || (options->has_max_epochs && !(options->max_epochs > 0.0)))
         return error_set(err, ST_USAGE, options->image_limit < 0 ? "image_limit" : "max_epochs",
                          "a limit is a positive number");
@@ -352,6 +350,23 @@ static void set_shape(const struct workload_options *options, struct cifar10_sta
     }
 }
 
+/* The references compute in every type; vector kernels for bf16 need the processor's. */
+static enum status choose_precision(const struct workload_options *options,
+                                    const struct backend_options *backend, struct cifar10_state *s,
+                                    struct error *err)
+{
+    s->compute = DT_F32;
+    if (options->precision == WORKLOAD_PRECISION_BF16 && !backend->reference &&
+        (backend->isa & ISA_AVX512_BF16) == 0)
+        return error_set(err, ST_UNSUPPORTED, "precision",
+                         "bf16 needs avx512-bf16, and this processor, or --isa, has %s",
+                         cpu_isa_name(backend->isa));
+    if (options->precision == WORKLOAD_PRECISION_BF16 ||
+        (options->precision == WORKLOAD_PRECISION_AUTO && cpu_bf16_pays(backend->isa)))
+        s->compute = DT_BF16;
+    return ST_OK;
+}
+
 static enum status open_backend(const struct workload_options *options, struct cifar10_state *s,
                                 struct error *err)
 {
@@ -361,6 +376,8 @@ static enum status open_backend(const struct workload_options *options, struct c
 
     if (!backend.reference)
         status = cpu_isa_parse(options->isa, &backend.isa, err);
+    if (status == ST_OK)
+        status = choose_precision(options, &backend, s, err);
     if (status == ST_OK)
         status = cpu_backend_open(&backend, &s->backend, err);
     return status;

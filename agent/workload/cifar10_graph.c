@@ -4,6 +4,9 @@
  *   -> 3 x (conv 3x3, max-pool 2, BN, GELU, conv 3x3, BN, GELU)      31x31 -> 15x15 -> 7x7 -> 3x3
  *   -> max-pool 3 -> linear to 10 -> times 1/9
  *
+ * Precision: the whitening layer (three channels) and the last one (ten results) are F32; all between them is of the
+ * state's compute type. Variables are F32, and so are sums, statistics and gradients of weights.
+ *
  * Parameter groups: 0 stands still, 1 batch-norm biases, 2 all other parameters. */
 #include <assert.h>
 #include <string.h>
@@ -36,7 +39,7 @@ static const struct view views_six[] = {{0.25, 0, false},  {0.25, 0, true},   {0
 static struct graph *build_train(struct cifar10_state *state, bool frozen);
 static struct graph *build_lookahead(struct cifar10_state *state);
 static struct graph *build_evaluate(struct cifar10_state *state);
-static value forward(struct nn *nn, const struct cifar10_recipe *recipe, value images);
+static value forward(struct nn *nn, const struct cifar10_state *state, value images);
 static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, const char *name,
                         int64_t width, value x);
 static value max_pool(struct nn *nn, value x, int64_t window);
@@ -102,7 +105,7 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     const value images =
         graph_augment(g, graph_var(g, vars->train_images), idx, epoch, seed, augment);
     const value labels = graph_gather_rows(g, graph_var(g, vars->train_labels), idx);
-    const value logits = forward(&nn, recipe, images);
+    const value logits = forward(&nn, state, images);
     const struct xent_attr smooth = {.on = 1.0 - recipe->label_smoothing +
                                            recipe->label_smoothing / (double)classes,
                                      .off = recipe->label_smoothing / (double)classes};
@@ -187,7 +190,7 @@ static struct graph *build_evaluate(struct cifar10_state *state)
         augment.view_dy = augment.view_dx = view[i].shift;
         augment.view_flip = view[i].flip;
         part = graph_augment(g, graph_var(g, vars->test_images), idx, zero, zero, augment);
-        part = forward(&nn, state->recipe, part);
+        part = forward(&nn, state, part);
         part = graph_mul(g, part, graph_scalar(g, DT_F32, view[i].weight));
         logits = i == 0 ? part : graph_add(g, logits, part);
     }
@@ -197,8 +200,9 @@ static struct graph *build_evaluate(struct cifar10_state *state)
     return g;
 }
 
-static value forward(struct nn *nn, const struct cifar10_recipe *recipe, value images)
+static value forward(struct nn *nn, const struct cifar10_state *state, value images)
 {
+    const struct cifar10_recipe *recipe = state->recipe;
     const struct nn_conv whiten = {.channels = (int64_t)WHITEN_WIDTH,
                                    .window = {WHITEN_WINDOW, WHITEN_WINDOW},
                                    .bias = true,
@@ -207,12 +211,16 @@ static value forward(struct nn *nn, const struct cifar10_recipe *recipe, value i
     const int64_t last_width = recipe->widths[CIFAR10_GROUPS - 1];
     value x = nn_conv2d(nn, "0", images, &whiten);
 
+    nn->compute = state->compute;
+    x = graph_convert(nn->graph, x, nn->compute);
     x = graph_unary(nn->graph, UNARY_GELU_ERF, x);
     for (int i = 0; i < CIFAR10_GROUPS; i++)
         x = conv_group(nn, recipe, group_names[i], recipe->widths[i], x);
     x = max_pool(nn, x, 3);
     if (x == VALUE_NONE)
         return x;
+    nn->compute = DT_F32;
+    x = graph_convert(nn->graph, x, nn->compute);
     x = graph_reshape(nn->graph, x, 2, (int64_t[]){graph_tensor(nn->graph, x)->dim[0], last_width});
     x = nn_linear(nn, "7", x, &linear);
     return graph_mul(nn->graph, x, graph_scalar(nn->graph, DT_F32, recipe->logit_scale));

@@ -42,6 +42,7 @@ struct cifar10_state {
     char data_dir[4096];
     char data_digest[SHA256_HEX_BYTES];
     char plan_digest[SHA256_HEX_BYTES];
+    enum dtype compute; /* of the groups' activations and weights: F32, BF16 */
     struct backend *backend;
     struct store *store;
     struct session *session;

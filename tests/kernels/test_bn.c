@@ -28,6 +28,18 @@ static void add_channels(struct kernel_case *c, int64_t channels, float mean, fl
         data[i] = fabsf(data[i]) + 0.1f;
 }
 
+static double in_at(const struct kernel_case *c, int operand, int64_t i)
+{
+    return case_number(&c->in_tensor[operand], c->in[operand], i);
+}
+
+/* x, or dy and x. */
+static void make_bf16(struct kernel_case *c, int operands, bool bf16)
+{
+    for (int i = 0; i < operands && bf16; i++)
+        case_make_bf16(c, i);
+}
+
 static float at(const void *data, int64_t i)
 {
     return ((const float *)data)[i];
@@ -44,19 +56,18 @@ static double chunk_rows(const struct shape *s)
 /* A chunk's mean is off by e <= chunk u mean|x|; joining in double adds nothing. Its M2 is taken about that mean: e^2 more,
  * and every term of it is rounded three times; a chunk's wrong mean shifts the joined variance by 2 e |delta|, where
  * |delta|, a chunk's mean against the whole one, is below 2 here (deviation 1.5, offset 2). */
-static void statistics_are_those_of_two_passes_in_double(void **state)
+static void check_statistics_are_those_of_two_passes_in_double(bool bf16)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
         const struct shape *s = &shapes[i];
         const int64_t dims[4] = {s->n, s->h, s->w, s->c}, rows = s->n * s->h * s->w;
         struct kernel_case c;
-        const float *x;
         double *bounds[2];
 
         case_init(&c, OP_BN_STATS);
         c.op.attr.norm.eps = EPS;
-        x = case_add_normal(&c, 4, dims, 2.0f, 1.5f);
+        case_add_normal(&c, 4, dims, 2.0f, 1.5f);
+        make_bf16(&c, 1, bf16);
         assert_true(case_infer(&c));
         case_run_reference(&c);
         for (int k = 0; k < 2; k++)
@@ -65,7 +76,7 @@ static void statistics_are_those_of_two_passes_in_double(void **state)
             double size = 0.0, e;
 
             for (int64_t row = 0; row < rows; row++)
-                size += fabs((double)x[row * s->c + ch]) / (double)rows;
+                size += fabs(in_at(&c, 0, row * s->c + ch)) / (double)rows;
             e = chunk_rows(s) * UNIT_ROUNDOFF * size + UNIT_ROUNDOFF * size;
             bounds[0][ch] = e;
             bounds[1][ch] = (chunk_rows(s) + 4.0) * UNIT_ROUNDOFF * (double)at(c.want[1], ch) +
@@ -78,10 +89,16 @@ static void statistics_are_those_of_two_passes_in_double(void **state)
     }
 }
 
-/* (x - mean) * scale + shift: the difference and scale are rounded once each, the rest in one FMA. */
-static void normalising_is_within_three_roundings(void **state)
+static void statistics_are_those_of_two_passes_in_double(void **state)
 {
     (void)state;
+    check_statistics_are_those_of_two_passes_in_double(false);
+    check_statistics_are_those_of_two_passes_in_double(true);
+}
+
+/* (x - mean) * scale + shift: the difference and scale are rounded once each, the rest in one FMA. */
+static void check_normalising_is_within_three_roundings(bool bf16)
+{
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
         const struct shape *s = &shapes[i];
         const int64_t dims[4] = {s->n, s->h, s->w, s->c}, count = s->n * s->h * s->w * s->c;
@@ -96,24 +113,32 @@ static void normalising_is_within_three_roundings(void **state)
         add_channels(&c, s->c, 2.0f, 0.3f, true);
         add_channels(&c, s->c, 1.0f, 0.3f, false);
         add_channels(&c, s->c, 0.0f, 1.0f, false);
+        make_bf16(&c, 1, bf16);
         assert_true(case_infer(&c));
         case_run_reference(&c);
         for (int64_t k = 0; k < count; k++) {
-            const double want = (double)at(c.want[0], k);
+            const double want = case_number(&c.out_tensor[0], c.want[0], k);
 
-            bound[k] = UNIT_ROUNDOFF *
-                       (2.01 * fabs(want - (double)at(c.in[4], k % s->c)) + 2.0 * fabs(want));
+            bound[k] =
+                UNIT_ROUNDOFF * (2.01 * fabs(want - in_at(&c, 4, k % s->c)) + 2.0 * fabs(want));
         }
+        case_allow_bf16(&c, 0, bound);
         case_check_kernels(&c, (const double *[OP_OUT_MAX]){bound});
         free(bound);
         case_fini(&c);
     }
 }
 
-/* Sums of `chunk` terms in F32, joined in double: chunk u sum|dy|; with xhat one more rounding a term. */
-static void backward_sums_are_within_their_bounds(void **state)
+static void normalising_is_within_three_roundings(void **state)
 {
     (void)state;
+    check_normalising_is_within_three_roundings(false);
+    check_normalising_is_within_three_roundings(true);
+}
+
+/* Sums of `chunk` terms in F32, joined in double: chunk u sum|dy|; with xhat one more rounding a term. */
+static void check_backward_sums_are_within_their_bounds(bool bf16)
+{
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
         const struct shape *s = &shapes[i];
         const int64_t dims[4] = {s->n, s->h, s->w, s->c}, rows = s->n * s->h * s->w;
@@ -126,6 +151,7 @@ static void backward_sums_are_within_their_bounds(void **state)
         case_add_normal(&c, 4, dims, 2.0f, 1.5f);
         add_channels(&c, s->c, 2.0f, 0.1f, false);
         add_channels(&c, s->c, 2.0f, 0.3f, true);
+        make_bf16(&c, 2, bf16);
         assert_true(case_infer(&c));
         case_run_reference(&c);
         for (int k = 0; k < 2; k++)
@@ -134,12 +160,11 @@ static void backward_sums_are_within_their_bounds(void **state)
             double sizes[2] = {0.0, 0.0};
 
             for (int64_t row = 0; row < rows; row++) {
-                const double dy = fabs((double)at(c.in[0], row * s->c + ch));
+                const double dy = fabs(in_at(&c, 0, row * s->c + ch));
 
                 sizes[0] += dy;
-                sizes[1] += dy *
-                            fabs((double)at(c.in[1], row * s->c + ch) - (double)at(c.in[2], ch)) /
-                            sqrt((double)at(c.in[3], ch) + EPS);
+                sizes[1] += dy * fabs(in_at(&c, 1, row * s->c + ch) - in_at(&c, 2, ch)) /
+                            sqrt(in_at(&c, 3, ch) + EPS);
             }
             for (int k = 0; k < 2; k++)
                 bounds[k][ch] = (chunk_rows(s) + 2.0) * UNIT_ROUNDOFF * sizes[k] +
@@ -152,11 +177,17 @@ static void backward_sums_are_within_their_bounds(void **state)
     }
 }
 
-/* a dy + ((x - mean) b + c): each coefficient rounded once, the difference once, two FMAs: 3 roundings on each of the
- * three terms, and one of the result. */
-static void backward_pass_is_within_its_bound(void **state)
+static void backward_sums_are_within_their_bounds(void **state)
 {
     (void)state;
+    check_backward_sums_are_within_their_bounds(false);
+    check_backward_sums_are_within_their_bounds(true);
+}
+
+/* a dy + ((x - mean) b + c): each coefficient rounded once, the difference once, two FMAs: 3 roundings on each of the
+ * three terms, and one of the result. */
+static void check_backward_pass_is_within_its_bound(bool bf16)
+{
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
         const struct shape *s = &shapes[i];
         const int64_t dims[4] = {s->n, s->h, s->w, s->c}, count = s->n * s->h * s->w * s->c;
@@ -174,23 +205,32 @@ static void backward_pass_is_within_its_bound(void **state)
         add_channels(&c, s->c, 1.0f, 0.3f, false);
         add_channels(&c, s->c, 0.0f, (float)rows, false);
         add_channels(&c, s->c, 0.0f, (float)rows, false);
+        make_bf16(&c, 2, bf16);
         assert_true(case_infer(&c));
         case_run_reference(&c);
         for (int64_t k = 0; k < count; k++) {
             const int64_t ch = k % s->c;
-            const double rstd = 1.0 / sqrt((double)at(c.in[3], ch) + EPS);
-            const double scale = fabs((double)at(c.in[4], ch)) * rstd;
-            const double off = fabs((double)at(c.in[1], k) - (double)at(c.in[2], ch));
-            const double terms = fabs((double)at(c.in[0], k)) +
-                                 fabs((double)at(c.in[5], ch)) / rows +
-                                 off * rstd * fabs((double)at(c.in[6], ch)) / rows;
+            const double rstd = 1.0 / sqrt(in_at(&c, 3, ch) + EPS);
+            const double scale = fabs(in_at(&c, 4, ch)) * rstd;
+            const double off = fabs(in_at(&c, 1, k) - in_at(&c, 2, ch));
+            const double terms = fabs(in_at(&c, 0, k)) + fabs(in_at(&c, 5, ch)) / rows +
+                                 off * rstd * fabs(in_at(&c, 6, ch)) / rows;
 
-            bound[k] = UNIT_ROUNDOFF * (3.01 * scale * terms + fabs((double)at(c.want[0], k)));
+            bound[k] = UNIT_ROUNDOFF *
+                       (3.01 * scale * terms + fabs(case_number(&c.out_tensor[0], c.want[0], k)));
         }
+        case_allow_bf16(&c, 0, bound);
         case_check_kernels(&c, (const double *[OP_OUT_MAX]){bound});
         free(bound);
         case_fini(&c);
     }
+}
+
+static void backward_pass_is_within_its_bound(void **state)
+{
+    (void)state;
+    check_backward_pass_is_within_its_bound(false);
+    check_backward_pass_is_within_its_bound(true);
 }
 
 /* Channel values 1, 3, 5, 7: mean 4, variance 5; dy = 1: sums 4 and 0; so dx = 0 where gamma = 1. */

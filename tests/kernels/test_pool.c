@@ -37,7 +37,7 @@ static struct pool_attr attr_of(const struct shape *s)
 }
 
 /* Few different values, so that ties are everywhere; a NaN here and there. */
-static void make_forward(struct kernel_case *c, const struct shape *s)
+static void make_forward(struct kernel_case *c, const struct shape *s, bool bf16)
 {
     const int64_t dims[4] = {s->n, s->h, s->w, s->c};
     float *x;
@@ -48,14 +48,16 @@ static void make_forward(struct kernel_case *c, const struct shape *s)
     x = case_add_normal(c, 4, dims, 0.0f, 2.0f);
     for (int64_t i = 0; i < tensor_count(&c->in_tensor[0]); i++)
         x[i] = i % 101 == 100 ? NAN : roundf(x[i]);
+    if (bf16)
+        case_make_bf16(c, 0);
     assert_true(case_infer(c));
 }
 
-static void check_forward(const struct shape *s)
+static void check_forward(const struct shape *s, bool bf16)
 {
     struct kernel_case c;
 
-    make_forward(&c, s);
+    make_forward(&c, s, bf16);
     case_run_reference(&c);
     case_check_kernels(&c, (const double *[OP_OUT_MAX]){NULL});
     case_fini(&c);
@@ -65,12 +67,14 @@ static void maxima_and_their_places_equal_the_reference(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
-        check_forward(&shapes[i]);
+        for (int bf16 = 0; bf16 < 2; bf16++)
+            check_forward(&shapes[i], bf16 != 0);
     for (size_t i = 0; i < ARRAY_LEN(overlapping); i++)
-        check_forward(&overlapping[i]);
+        for (int bf16 = 0; bf16 < 2; bf16++)
+            check_forward(&overlapping[i], bf16 != 0);
 }
 
-static void make_backward(struct kernel_case *c, const struct shape *s)
+static void make_backward(struct kernel_case *c, const struct shape *s, bool bf16)
 {
     const int64_t y[4] = {s->n, (s->h + s->pad[0] + s->pad[1] - s->window[0]) / s->stride[0] + 1,
                           (s->w + s->pad[2] + s->pad[3] - s->window[1]) / s->stride[1] + 1, s->c};
@@ -82,20 +86,28 @@ static void make_backward(struct kernel_case *c, const struct shape *s)
     index = case_add(c, DT_U8, 4, y);
     for (int64_t i = 0; i < tensor_count(&c->in_tensor[1]); i++)
         index[i] = (uint8_t)(i * 7 % (s->window[0] * s->window[1]));
+    if (bf16)
+        case_make_bf16(c, 0);
     assert_true(case_infer(c));
+}
+
+static void check_gradients_go_to_the_place_and_zero_elsewhere(bool bf16)
+{
+    for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+        struct kernel_case c;
+
+        make_backward(&c, &shapes[i], bf16);
+        case_run_reference(&c);
+        case_check_kernels(&c, (const double *[OP_OUT_MAX]){NULL});
+        case_fini(&c);
+    }
 }
 
 static void gradients_go_to_the_place_and_zero_elsewhere(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
-        struct kernel_case c;
-
-        make_backward(&c, &shapes[i]);
-        case_run_reference(&c);
-        case_check_kernels(&c, (const double *[OP_OUT_MAX]){NULL});
-        case_fini(&c);
-    }
+    check_gradients_go_to_the_place_and_zero_elsewhere(false);
+    check_gradients_go_to_the_place_and_zero_elsewhere(true);
 }
 
 static void overlapping_windows_are_refused_backwards(void **state)
@@ -109,7 +121,7 @@ static void overlapping_windows_are_refused_backwards(void **state)
     for (size_t i = 0; i < ARRAY_LEN(overlapping); i++) {
         struct kernel_case c;
 
-        make_backward(&c, &overlapping[i]);
+        make_backward(&c, &overlapping[i], false);
         assert_false(case_accept(&c, kernels[0]));
         assert_string_equal(c.why, "windows overlap, leave gaps or are padded");
         case_fini(&c);

@@ -47,26 +47,63 @@ static void fill_argument(float *x, int64_t count, enum unary_fn fn)
     }
 }
 
-static void functions_are_within_their_bounds_at_all_tails(void **state)
+static void check_functions_are_within_their_bounds_at_all_tails(bool bf16)
 {
-    (void)state;
     for (size_t f = 0; f < ARRAY_LEN(values); f++)
         for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
             struct kernel_case c;
-            const float *x;
             double *bound = malloc((size_t)sizes[s] * sizeof *bound);
 
             assert_non_null(bound);
             case_init(&c, OP_UNARY);
             c.op.attr.unary.fn = values[f].fn;
-            x = case_add_normal(&c, 1, &sizes[s], 0.0f, 3.0f);
+            case_add_normal(&c, 1, &sizes[s], 0.0f, 3.0f);
             fill_argument((float *)(void *)c.in[0], sizes[s], values[f].fn);
+            if (bf16)
+                case_make_bf16(&c, 0);
             assert_true(case_infer(&c));
             case_run_reference(&c);
             for (int64_t i = 0; i < sizes[s]; i++)
                 bound[i] = UNIT_ROUNDOFF *
-                           (values[f].value * fabs((double)((float *)(void *)c.want[0])[i]) +
-                            values[f].argument * fabs((double)x[i]));
+                           (values[f].value * fabs(case_number(&c.out_tensor[0], c.want[0], i)) +
+                            values[f].argument * fabs(case_number(&c.in_tensor[0], c.in[0], i)));
+            case_allow_bf16(&c, 0, bound);
+            case_check_kernels(&c, (const double *[OP_OUT_MAX]){bound});
+            free(bound);
+            case_fini(&c);
+        }
+}
+
+static void functions_are_within_their_bounds_at_all_tails(void **state)
+{
+    (void)state;
+    check_functions_are_within_their_bounds_at_all_tails(false);
+    check_functions_are_within_their_bounds_at_all_tails(true);
+}
+
+static void check_gradients_are_within_their_bounds_at_all_tails(bool bf16)
+{
+    for (size_t f = 0; f < ARRAY_LEN(slopes); f++)
+        for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
+            struct kernel_case c;
+            double *bound = malloc((size_t)sizes[s] * sizeof *bound);
+
+            assert_non_null(bound);
+            case_init(&c, OP_UNARY_GRAD);
+            c.op.attr.unary.fn = slopes[f].fn;
+            case_add_normal(&c, 1, &sizes[s], 0.0f, 1.0f);
+            case_add_normal(&c, 1, &sizes[s], 0.0f, 3.0f);
+            fill_argument((float *)(void *)c.in[1], sizes[s], UNARY_NEG);
+            case_add_normal(&c, 1, &sizes[s], 0.0f, 1.0f); /* y: the reference must not need it */
+            for (int i = 0; i < 3 && bf16; i++)
+                case_make_bf16(&c, i);
+            assert_true(case_infer(&c));
+            case_run_reference(&c);
+            for (int64_t i = 0; i < sizes[s]; i++)
+                bound[i] = UNIT_ROUNDOFF *
+                           (slopes[f].value * fabs(case_number(&c.in_tensor[0], c.in[0], i)) +
+                            fabs(case_number(&c.out_tensor[0], c.want[0], i)));
+            case_allow_bf16(&c, 0, bound);
             case_check_kernels(&c, (const double *[OP_OUT_MAX]){bound});
             free(bound);
             case_fini(&c);
@@ -76,28 +113,8 @@ static void functions_are_within_their_bounds_at_all_tails(void **state)
 static void gradients_are_within_their_bounds_at_all_tails(void **state)
 {
     (void)state;
-    for (size_t f = 0; f < ARRAY_LEN(slopes); f++)
-        for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
-            struct kernel_case c;
-            const float *dy;
-            double *bound = malloc((size_t)sizes[s] * sizeof *bound);
-
-            assert_non_null(bound);
-            case_init(&c, OP_UNARY_GRAD);
-            c.op.attr.unary.fn = slopes[f].fn;
-            dy = case_add_normal(&c, 1, &sizes[s], 0.0f, 1.0f);
-            case_add_normal(&c, 1, &sizes[s], 0.0f, 3.0f);
-            fill_argument((float *)(void *)c.in[1], sizes[s], UNARY_NEG);
-            case_add_normal(&c, 1, &sizes[s], 0.0f, 1.0f); /* y: the reference must not need it */
-            assert_true(case_infer(&c));
-            case_run_reference(&c);
-            for (int64_t i = 0; i < sizes[s]; i++)
-                bound[i] = UNIT_ROUNDOFF * (slopes[f].value * fabs((double)dy[i]) +
-                                            fabs((double)((float *)(void *)c.want[0])[i]));
-            case_check_kernels(&c, (const double *[OP_OUT_MAX]){bound});
-            free(bound);
-            case_fini(&c);
-        }
+    check_gradients_are_within_their_bounds_at_all_tails(false);
+    check_gradients_are_within_their_bounds_at_all_tails(true);
 }
 
 static void extremes_stay_what_they_are(void **state)

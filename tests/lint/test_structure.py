@@ -49,7 +49,7 @@ THIRD_PARTY = {
     "png.h": "agent/data/png",
     "zlib.h": ("agent/run/spool", "server/mlperf/gunzip"),
 }
-SYSTEM_INTRINSICS = re.compile(r"_(avx2|avx512|amx)\.[ch]$")
+SYSTEM_INTRINSICS = re.compile(r"_(avx2|avx512|avx512_bf16|amx)\.[ch]$")
 
 failures = 0
 tests = 0

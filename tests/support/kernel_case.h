@@ -84,6 +84,60 @@ static inline float *case_add_normal(struct kernel_case *c, int rank, const int6
     return data;
 }
 
+static inline float case_widen(uint16_t half)
+{
+    const uint32_t bits = (uint32_t)half << 16;
+    float number;
+
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+/* Element i of a tensor of F32 or BF16. */
+static inline double case_number(const struct tensor *t, const unsigned char *data, int64_t i)
+{
+    return t->dtype == DT_BF16 ? (double)case_widen(((const uint16_t *)(const void *)data)[i])
+                               : (double)((const float *)(const void *)data)[i];
+}
+
+/* Makes operand `at` a BF16 one of the same numbers, rounded (by dropping bits: any bf16 will do). */
+static inline void case_make_bf16(struct kernel_case *c, int at)
+{
+    const int64_t count = tensor_count(&c->in_tensor[at]);
+    unsigned char *floats = c->in[at];
+
+    c->in_tensor[at].dtype = DT_BF16;
+    c->in[at] = case_alloc(tensor_bytes(&c->in_tensor[at]));
+    for (int64_t i = 0; i < count; i++)
+        memcpy(c->in[at] + 2 * i, floats + 4 * i + 2, 2);
+    case_free(floats);
+}
+
+/* What a case is of: rows of another dtype refuse it. */
+static inline bool case_has_bf16(const struct kernel_case *c)
+{
+    for (int i = 0; i < c->in_count; i++)
+        if (c->in_tensor[i].dtype == DT_BF16)
+            return true;
+    return c->op.kind == OP_CONVERT && c->op.attr.convert.dtype == DT_BF16;
+}
+
+/* Half an ulp of result `out` at a value: what one rounding to its type costs. */
+static inline double case_rounding(const struct kernel_case *c, int out, double value)
+{
+    return fabs(value) * (c->out_tensor[out].dtype == DT_BF16 ? 0x1p-8 : UNIT_ROUNDOFF);
+}
+
+/* Widens a bound of result `out` by what BF16 costs: the reference and the kernel round to 8 bits once each. */
+static inline void case_allow_bf16(const struct kernel_case *c, int out, double *bound)
+{
+    if (c->out_tensor[out].dtype != DT_BF16)
+        return;
+    for (int64_t i = 0, count = tensor_count(&c->out_tensor[out]); i < count; i++)
+        bound[i] += 2.0 * case_rounding(c, out, case_number(&c->out_tensor[out], c->want[out], i)) +
+                    bound[i] * 0x1p-8;
+}
+
 /* Infers the results' shapes and allocates them. false: the shape rule refuses; c->why says why. */
 static inline bool case_infer(struct kernel_case *c)
 {
@@ -184,6 +238,7 @@ static inline void case_run_reference(struct kernel_case *c)
 static inline float *case_run_magnitude(struct kernel_case *c)
 {
     unsigned char *saved[OP_IN_MAX], *out[OP_OUT_MAX];
+    const int64_t count = tensor_count(&c->out_tensor[0]);
     float *magnitude;
 
     for (int i = 0; i < c->in_count; i++) {
@@ -195,16 +250,20 @@ static inline float *case_run_magnitude(struct kernel_case *c)
         if (c->in_tensor[i].dtype == DT_F32)
             for (uint64_t j = 0; j < bytes / sizeof(float); j++)
                 ((float *)(void *)c->in[i])[j] = fabsf(((float *)(void *)c->in[i])[j]);
+        if (c->in_tensor[i].dtype == DT_BF16)
+            for (uint64_t j = 0; j < bytes / 2; j++)
+                c->in[i][2 * j + 1] &= 0x7f; /* the sign */
     }
     for (int i = 0; i < c->out_count; i++)
         out[i] = case_alloc(tensor_bytes(&c->out_tensor[i]));
     c->fit = (struct fit){0};
     if (!case_run_into(c, kernel_reference(c->op.kind), out, false))
         abort();
-    magnitude = malloc((size_t)tensor_bytes(&c->out_tensor[0]));
+    magnitude = malloc((size_t)count * sizeof *magnitude);
     if (magnitude == NULL)
         abort();
-    memcpy(magnitude, out[0], (size_t)tensor_bytes(&c->out_tensor[0]));
+    for (int64_t i = 0; i < count; i++)
+        magnitude[i] = (float)case_number(&c->out_tensor[0], out[0], i);
     for (int i = 0; i < c->out_count; i++)
         case_free(out[i]);
     for (int i = 0; i < c->in_count; i++) {
@@ -214,48 +273,51 @@ static inline float *case_run_magnitude(struct kernel_case *c)
     return magnitude;
 }
 
-/* bound[i] = terms u magnitude[i] + u |want[i]|, of a sum of `terms` products whose every product and sum is rounded
- * once, against a reference that sums in double and rounds once. The caller frees it. */
+/* bound[i] = terms u magnitude[i] + a rounding of |want[i]|, of a sum of `terms` products whose every product and sum is
+ * rounded once, against a reference that sums in double and rounds once. BF16: both round the sum to 8 bits, so two
+ * roundings part them, and VDPBF16PS rounds products and sums of pairs apart: 2 terms. The caller frees it. */
 static inline double *case_sum_bound(const struct kernel_case *c, double terms,
                                      const float *magnitude)
 {
     const int64_t count = tensor_count(&c->out_tensor[0]);
-    const float *want = (const float *)(const void *)c->want[0];
+    const double often = case_has_bf16(c) ? 2.0 : 1.0;
     double *bound = malloc((size_t)count * sizeof *bound);
 
     if (bound == NULL)
         abort();
-    for (int64_t i = 0; i < count; i++)
-        bound[i] = UNIT_ROUNDOFF * (terms * (double)magnitude[i] + fabs((double)want[i]));
+    for (int64_t i = 0; i < count; i++) {
+        const double sums = often * UNIT_ROUNDOFF * terms * (double)magnitude[i];
+        const double want = fabs(case_number(&c->out_tensor[0], c->want[0], i));
+
+        bound[i] = sums + often * case_rounding(c, 0, want + sums);
+    }
     return bound;
 }
 
 /* Result `out` against the reference's: |got - want| <= bound[i]; bound NULL: equal bytes. */
 static inline bool case_result_agrees(const struct kernel_case *c, int out, const double *bound)
 {
-    const float *got = (const float *)(const void *)c->out[out];
-    const float *want = (const float *)(const void *)c->want[out];
     const struct tensor *t = &c->out_tensor[out];
 
     if (bound == NULL)
         return memcmp(c->out[out], c->want[out], (size_t)tensor_bytes(t)) == 0;
     for (int64_t i = 0, count = tensor_count(t); i < count; i++) {
-        const double off = fabs((double)got[i] - (double)want[i]);
+        const double got = case_number(t, c->out[out], i), want = case_number(t, c->want[out], i);
 
-        if (!(off <= bound[i]) && !(isnan(got[i]) && isnan(want[i])) &&
-            !(isinf(got[i]) && got[i] == want[i])) {
+        if (!(fabs(got - want) <= bound[i]) && !(isnan(got) && isnan(want)) &&
+            !(isinf(got) && got == want)) {
             print_error("result %d element %lld: got %.9g, want %.9g, bound %.3g\n", out,
-                        (long long)i, (double)got[i], (double)want[i], bound[i]);
+                        (long long)i, got, want, bound[i]);
             return false;
         }
     }
     return true;
 }
 
-/* The vector kernels of an op that this host can run, best first; a row that it cannot is NULL in the list's place and
+/* The vector kernels of an op for F32, or for BF16, that this host can run, best first; a row that it cannot is NULL in the list's place and
  * printed. Returns how many were written to kernels[]. */
-static inline size_t case_kernels_of(enum op_kind kind, const struct kernel *kernels[8],
-                                     size_t *lacking)
+static inline size_t case_kernels_for(enum op_kind kind, bool bf16, const struct kernel *kernels[8],
+                                      size_t *lacking)
 {
     const uint32_t isa = cpu_isa_detect();
     size_t rows, count = 0;
@@ -263,7 +325,7 @@ static inline size_t case_kernels_of(enum op_kind kind, const struct kernel *ker
 
     *lacking = 0;
     for (size_t i = 0; i < rows; i++) {
-        if (table[i]->anchor != kind)
+        if (table[i]->anchor != kind || table[i]->bf16 != bf16)
             continue;
         if ((table[i]->isa & ~isa) != 0) {
             print_message("skipped: %s: this host has no %s\n", table[i]->name,
@@ -276,6 +338,12 @@ static inline size_t case_kernels_of(enum op_kind kind, const struct kernel *ker
     return count;
 }
 
+static inline size_t case_kernels_of(enum op_kind kind, const struct kernel *kernels[8],
+                                     size_t *lacking)
+{
+    return case_kernels_for(kind, false, kernels, lacking);
+}
+
 /* Runs every kernel of the op that this host can run, items forwards and backwards, on poisoned results: within the
  * bounds, no byte outside, equal bits both times. case_run_reference() has run. Fails the test, or skips it when this
  * host lacks all of them. */
@@ -283,7 +351,7 @@ static inline void case_check_kernels(struct kernel_case *c, const double *const
 {
     const struct kernel *kernels[8];
     size_t lacking;
-    const size_t count = case_kernels_of(c->op.kind, kernels, &lacking);
+    const size_t count = case_kernels_for(c->op.kind, case_has_bf16(c), kernels, &lacking);
     unsigned char *forwards[OP_OUT_MAX];
 
     if (count == 0 && lacking > 0)

@@ -1,4 +1,4 @@
-/* agent/kernels/cpu/binary.c: binary, F32, as rows x columns in which each operand is whole, one number, one row that
+/* agent/kernels/cpu/binary.c: binary, F32 and BF16, as rows x columns in which each operand is whole, one number, one row that
  * repeats (a bias) or one column that repeats (a scale of each row). Other broadcasts are refused. Bound by memory. */
 #include <stdio.h>
 
@@ -77,7 +77,7 @@ static bool binary_accept(const struct kernel_query *query, const struct micro *
     const struct binary_span none = {.rows = 0};
     struct binary_job job;
 
-    if (!cpu_accept_f32(query, why))
+    if (!cpu_accept_dtype(query, 0, micro->dtype, why))
         return false;
     if (!micro->binary(fn, &none)) {
         (void)snprintf(why, KERNEL_WHY_BYTES, "no vector %s", binary_name(fn));
@@ -127,10 +127,11 @@ static void binary_work(const struct kernel_args *args, const struct micro *micr
     span.b_row = row_stride(&job.b, job.columns);
     span.a_column = job.a.column_step;
     span.b_column = job.b.column_step;
-    span.a = (const float *)args->in[0] + first * span.a_row;
-    span.b = (const float *)args->in[1] + first * span.b_row;
-    span.out = (float *)args->out[0] + first * job.columns;
+    span.a = cpu_at(micro, args->in[0], first * span.a_row);
+    span.b = cpu_at(micro, args->in[1], first * span.b_row);
+    span.out = cpu_at_out(micro, args->out[0], first * job.columns);
     (void)micro->binary(args->op->attr.binary.fn, &span);
 }
 
 DEFINE_MICRO_KERNELS(binary, binary, OP_BINARY, NULL);
+DEFINE_BF16_KERNEL(binary, binary, OP_BINARY, NULL);

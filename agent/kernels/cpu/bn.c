@@ -1,4 +1,5 @@
-/* agent/kernels/cpu/bn.c: batch norm's four passes, F32, over rows x C. All are bound by memory.
+/* agent/kernels/cpu/bn.c: batch norm's four passes over rows x C; x, y and their gradients F32 or BF16,
+ * all else F32. All are bound by memory.
  * Statistics: chunks of rows, fixed by shape (at most 4,096, about 256 KiB: the second look at a chunk finds it in L2),
  * each giving a mean and a sum of squares about it; phase 1 joins them in double, in index order, by Chan, Golub and
  * LeVeque (1983): nothing cancels, and bits depend on the shape alone. The backward sums are joined likewise. */
@@ -41,12 +42,12 @@ static int64_t stats_items_of(const struct tensor *x, int phase)
     return phase == 0 ? row_cut_items(&cut) : cpu_divide_up(cut.channels, CHANNELS_PER_ITEM);
 }
 
-static bool stats_accept_of(const struct kernel_query *query, const struct tensor *x,
+static bool stats_accept_of(const struct kernel_query *query, const struct micro *micro, int x,
                             struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    const struct row_cut cut = chunks_of(x);
+    const struct row_cut cut = chunks_of(query->in[x]);
 
-    if (!cpu_accept_f32(query, why))
+    if (!cpu_accept_dtype(query, x, micro->dtype, why))
         return false;
     fit->scratch_bytes = (size_t)(row_cut_items(&cut) * 2 * cut.channels) * sizeof(float);
     fit->block[0] = (int)cut.per_item;
@@ -56,8 +57,7 @@ static bool stats_accept_of(const struct kernel_query *query, const struct tenso
 static bool bn_stats_accept(const struct kernel_query *query, const struct micro *micro,
                             struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    (void)micro;
-    return stats_accept_of(query, query->in[0], fit, why);
+    return stats_accept_of(query, micro, 0, fit, why);
 }
 
 static int64_t bn_stats_items(const struct kernel_args *args, const struct micro *micro, int phase)
@@ -71,7 +71,7 @@ static void measure_chunk(const struct kernel_args *args, const struct micro *mi
                           const struct row_cut *cut, int64_t chunk)
 {
     const int64_t rows = row_cut_rows(cut, chunk);
-    const float *x = (const float *)args->in[0] + row_cut_first(cut, chunk);
+    const void *x = cpu_at(micro, args->in[0], row_cut_first(cut, chunk));
     float *mean = partial_at(args, chunk, cut->channels), *m2 = mean + cut->channels;
 
     micro->column_sum(rows, cut->channels, x, mean);
@@ -123,10 +123,9 @@ static double rstd_at(const struct kernel_args *args, int var_in, int64_t c)
 static bool bn_apply_accept(const struct kernel_query *query, const struct micro *micro,
                             struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    (void)micro;
     fit->scratch_bytes = (size_t)channels_of(query->in[0]) * sizeof(float);
     fit->inplace_mask = 1u << 0;
-    return cpu_accept_f32(query, why);
+    return cpu_accept_dtype(query, 0, micro->dtype, why);
 }
 
 static int64_t bn_apply_items(const struct kernel_args *args, const struct micro *micro, int phase)
@@ -149,15 +148,14 @@ static void bn_apply_work(const struct kernel_args *args, const struct micro *mi
             scale[c] = (float)((double)((const float *)args->in[3])[c] * rstd_at(args, 2, c));
         return;
     }
-    micro->normalise(row_cut_rows(&cut, item), cut.channels, (const float *)args->in[0] + first,
-                     args->in[1], scale, args->in[4], (float *)args->out[0] + first);
+    micro->normalise(row_cut_rows(&cut, item), cut.channels, cpu_at(micro, args->in[0], first),
+                     args->in[1], scale, args->in[4], cpu_at_out(micro, args->out[0], first));
 }
 
 static bool bn_grad_stats_accept(const struct kernel_query *query, const struct micro *micro,
                                  struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    (void)micro;
-    return stats_accept_of(query, query->in[1], fit, why);
+    return stats_accept_of(query, micro, 1, fit, why);
 }
 
 static int64_t bn_grad_stats_items(const struct kernel_args *args, const struct micro *micro,
@@ -199,18 +197,17 @@ static void bn_grad_stats_work(const struct kernel_args *args, const struct micr
         return;
     }
     partial = partial_at(args, item, cut.channels);
-    micro->column_dot(row_cut_rows(&cut, item), cut.channels, (const float *)args->in[0] + first,
-                      (const float *)args->in[1] + first, args->in[2], partial,
+    micro->column_dot(row_cut_rows(&cut, item), cut.channels, cpu_at(micro, args->in[0], first),
+                      cpu_at(micro, args->in[1], first), args->in[2], partial,
                       partial + cut.channels);
 }
 
 static bool bn_grad_apply_accept(const struct kernel_query *query, const struct micro *micro,
                                  struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    (void)micro;
     fit->scratch_bytes = (size_t)(3 * channels_of(query->in[1])) * sizeof(float);
     fit->inplace_mask = 1u << 0 | 1u << 1;
-    return cpu_accept_f32(query, why);
+    return cpu_accept_dtype(query, 1, micro->dtype, why);
 }
 
 static int64_t bn_grad_apply_items(const struct kernel_args *args, const struct micro *micro,
@@ -241,12 +238,16 @@ static void bn_grad_apply_work(const struct kernel_args *args, const struct micr
         }
         return;
     }
-    micro->normalise_grad(row_cut_rows(&cut, item), cut.channels,
-                          (const float *)args->in[0] + first, (const float *)args->in[1] + first,
-                          args->in[2], a, b, c, (float *)args->out[0] + first);
+    micro->normalise_grad(row_cut_rows(&cut, item), cut.channels, cpu_at(micro, args->in[0], first),
+                          cpu_at(micro, args->in[1], first), args->in[2], a, b, c,
+                          cpu_at_out(micro, args->out[0], first));
 }
 
 DEFINE_MICRO_KERNELS(bn_stats, bn_stats, OP_BN_STATS, cpu_two_phases);
 DEFINE_MICRO_KERNELS(bn_apply, bn_apply, OP_BN_APPLY, cpu_two_phases);
 DEFINE_MICRO_KERNELS(bn_grad_stats, bn_grad_stats, OP_BN_GRAD_STATS, cpu_two_phases);
 DEFINE_MICRO_KERNELS(bn_grad_apply, bn_grad_apply, OP_BN_GRAD_APPLY, cpu_two_phases);
+DEFINE_BF16_KERNEL(bn_stats, bn_stats, OP_BN_STATS, cpu_two_phases);
+DEFINE_BF16_KERNEL(bn_apply, bn_apply, OP_BN_APPLY, cpu_two_phases);
+DEFINE_BF16_KERNEL(bn_grad_stats, bn_grad_stats, OP_BN_GRAD_STATS, cpu_two_phases);
+DEFINE_BF16_KERNEL(bn_grad_apply, bn_grad_apply, OP_BN_GRAD_APPLY, cpu_two_phases);

@@ -25,7 +25,7 @@ static inline int64_t lanes_left(int64_t channels, int64_t c)
 
 /* vectors: 1 (n lanes of it) or GROUP (n = VF_LANES); a constant at every call. */
 static inline __attribute__((always_inline)) void
-column_sum_group(int64_t rows, int64_t stride, const float *x, float *sum, int vectors, int64_t n)
+column_sum_group(int64_t rows, int64_t stride, const stored *x, float *sum, int vectors, int64_t n)
 {
     vf s[GROUP];
 
@@ -33,21 +33,24 @@ column_sum_group(int64_t rows, int64_t stride, const float *x, float *sum, int v
         s[v] = vf_zero();
     for (int64_t row = 0; row < rows; row++, x += stride)
         for (int v = 0; v < vectors; v++)
-            s[v] = vf_add(s[v], vf_load_n(x + v * VF_LANES, n));
+            s[v] = vf_add(s[v], vs_load_n(x + v * VF_LANES, n));
     for (int v = 0; v < vectors; v++)
         vf_store_n(sum + v * VF_LANES, n, s[v]);
 }
 
-static void column_sum(int64_t rows, int64_t channels, const float *x, float *sum)
+static void column_sum(int64_t rows, int64_t channels, const void *data, float *sum)
 {
+    const stored *x = data;
+
     FOR_CHANNEL_GROUPS(
         channels, c, column_sum_group(rows, channels, x + c, sum + c, GROUP, VF_LANES),
         column_sum_group(rows, channels, x + c, sum + c, 1, lanes_left(channels, c)));
 }
 
 static inline __attribute__((always_inline)) void column_m2_group(int64_t rows, int64_t stride,
-                                                                  const float *x, const float *mean,
-                                                                  float *m2, int vectors, int64_t n)
+                                                                  const stored *x,
+                                                                  const float *mean, float *m2,
+                                                                  int vectors, int64_t n)
 {
     vf s[GROUP], m[GROUP];
 
@@ -57,7 +60,7 @@ static inline __attribute__((always_inline)) void column_m2_group(int64_t rows, 
     }
     for (int64_t row = 0; row < rows; row++, x += stride)
         for (int v = 0; v < vectors; v++) {
-            const vf off = vf_sub(vf_load_n(x + v * VF_LANES, n), m[v]);
+            const vf off = vf_sub(vs_load_n(x + v * VF_LANES, n), m[v]);
 
             s[v] = vf_fma(off, off, s[v]);
         }
@@ -65,8 +68,11 @@ static inline __attribute__((always_inline)) void column_m2_group(int64_t rows, 
         vf_store_n(m2 + v * VF_LANES, n, s[v]);
 }
 
-static void column_m2(int64_t rows, int64_t channels, const float *x, const float *mean, float *m2)
+static void column_m2(int64_t rows, int64_t channels, const void *data, const float *mean,
+                      float *m2)
 {
+    const stored *x = data;
+
     FOR_CHANNEL_GROUPS(
         channels, c, column_m2_group(rows, channels, x + c, mean + c, m2 + c, GROUP, VF_LANES),
         column_m2_group(rows, channels, x + c, mean + c, m2 + c, 1, lanes_left(channels, c)));
@@ -74,7 +80,8 @@ static void column_m2(int64_t rows, int64_t channels, const float *x, const floa
 
 /* What column_dot works on, at one channel. */
 struct dot_columns {
-    const float *dy, *x, *mean;
+    const stored *dy, *x;
+    const float *mean;
     float *sum_dy, *sum_dy_x;
 };
 
@@ -89,10 +96,10 @@ column_dot_group(int64_t rows, int64_t stride, struct dot_columns at, int vector
     }
     for (int64_t row = 0; row < rows; row++, at.dy += stride, at.x += stride)
         for (int v = 0; v < vectors; v++) {
-            const vf dy = vf_load_n(at.dy + v * VF_LANES, n);
+            const vf dy = vs_load_n(at.dy + v * VF_LANES, n);
 
             s[v] = vf_add(s[v], dy);
-            d[v] = vf_fma(dy, vf_sub(vf_load_n(at.x + v * VF_LANES, n), m[v]), d[v]);
+            d[v] = vf_fma(dy, vf_sub(vs_load_n(at.x + v * VF_LANES, n), m[v]), d[v]);
         }
     for (int v = 0; v < vectors; v++) {
         vf_store_n(at.sum_dy + v * VF_LANES, n, s[v]);
@@ -106,7 +113,7 @@ static struct dot_columns dot_at(const struct dot_columns *all, int64_t c)
                                 all->sum_dy_x + c};
 }
 
-static void column_dot(int64_t rows, int64_t channels, const float *dy, const float *x,
+static void column_dot(int64_t rows, int64_t channels, const void *dy, const void *x,
                        const float *mean, float *sum_dy, float *sum_dy_x)
 {
     const struct dot_columns all = {dy, x, mean, sum_dy, sum_dy_x};
@@ -139,59 +146,70 @@ static inline __attribute__((always_inline)) vf load_lanes(const float *p, int64
     return n == VF_LANES ? vf_load(p) : vf_load_n(p, n);
 }
 
-static inline __attribute__((always_inline)) void store_lanes(float *p, int64_t n, vf a)
+static inline __attribute__((always_inline)) vf load_stored(const stored *p, int64_t n)
+{
+    return n == VF_LANES ? vs_load(p) : vs_load_n(p, n);
+}
+
+static inline __attribute__((always_inline)) void store_stored(stored *p, int64_t n, vf a)
 {
     if (n == VF_LANES)
-        vf_store(p, a);
+        vs_store(p, a);
     else
-        vf_store_n(p, n, a);
+        vs_store_n(p, n, a);
 }
 
-static void normalise(int64_t rows, int64_t channels, const float *x, const float *mean,
-                      const float *scale, const float *shift, float *y)
+static void normalise(int64_t rows, int64_t channels, const void *from, const float *mean,
+                      const float *scale, const float *shift, void *to)
 {
+    const stored *x = from;
+    stored *y = to;
+
     for (int64_t row = 0; row < rows; row++, x += channels, y += channels)
         FOR_CHANNELS(channels, c, n,
-                     store_lanes(y + c, n,
-                                 vf_fma(vf_sub(load_lanes(x + c, n), load_lanes(mean + c, n)),
-                                        load_lanes(scale + c, n), load_lanes(shift + c, n))));
+                     store_stored(y + c, n,
+                                  vf_fma(vf_sub(load_stored(x + c, n), load_lanes(mean + c, n)),
+                                         load_lanes(scale + c, n), load_lanes(shift + c, n))));
 }
 
-static void normalise_grad(int64_t rows, int64_t channels, const float *dy, const float *x,
+static void normalise_grad(int64_t rows, int64_t channels, const void *dy_from, const void *x_from,
                            const float *mean, const float *a, const float *b, const float *c,
-                           float *dx)
+                           void *to)
 {
+    const stored *dy = dy_from, *x = x_from;
+    stored *dx = to;
+
     for (int64_t row = 0; row < rows; row++, x += channels, dy += channels, dx += channels)
         FOR_CHANNELS(channels, i, n, {
-            const vf off = vf_sub(load_lanes(x + i, n), load_lanes(mean + i, n));
+            const vf off = vf_sub(load_stored(x + i, n), load_lanes(mean + i, n));
             const vf rest = vf_fma(off, load_lanes(b + i, n), load_lanes(c + i, n));
 
-            store_lanes(dx + i, n, vf_fma(load_lanes(dy + i, n), load_lanes(a + i, n), rest));
+            store_stored(dx + i, n, vf_fma(load_stored(dy + i, n), load_lanes(a + i, n), rest));
         });
 }
 
 /* One vector of one output pixel. */
 static inline __attribute__((always_inline)) void pool_vector(const struct pool_span *span,
                                                               int places, int64_t at, int64_t c,
-                                                              int64_t n, float *y, uint8_t *index)
+                                                              int64_t n, stored *y, uint8_t *index)
 {
-    vf best = load_lanes(span->x[0] + at + c, n);
+    vf best = load_stored((const stored *)span->x[0] + at + c, n);
     vi place = vi_set1(span->place[0]);
 
     for (int i = 1; i < places; i++) {
-        const vf x = load_lanes(span->x[i] + at + c, n);
+        const vf x = load_stored((const stored *)span->x[i] + at + c, n);
         const vmask wins = vf_wins(x, best);
 
         best = vf_select(wins, x, best);
         place = vi_select(wins, vi_set1(span->place[i]), place);
     }
-    store_lanes(y + c, n, best);
+    store_stored(y + c, n, best);
     vi_store_u8_n(index + c, n, place);
 }
 
 static inline __attribute__((always_inline)) void pool_row(const struct pool_span *span, int places)
 {
-    float *y = span->y;
+    stored *y = span->y;
     uint8_t *index = span->index;
 
     for (int64_t q = 0, at = 0; q < span->pixels; q++, at += span->x_step) {
@@ -211,18 +229,18 @@ static void pool_max(const struct pool_span *span)
 
 static void unpool_max(const struct unpool_span *span)
 {
-    const float *dy = span->dy;
+    const stored *dy = span->dy;
     const uint8_t *index = span->index;
-    float *dx = span->dx;
+    stored *dx = span->dx;
 
     for (int64_t q = 0; q < span->pixels; q++) {
         for (int64_t s = 0; s < span->taps; s++, dx += span->channels) {
             const vi place = vi_set1(span->place_first + (int)s);
 
             FOR_CHANNELS(span->channels, c, n,
-                         store_lanes(dx + c, n,
-                                     vf_select(vi_eq(vi_load_u8_n(index + c, n), place),
-                                               load_lanes(dy + c, n), vf_zero())));
+                         store_stored(dx + c, n,
+                                      vf_select(vi_eq(vi_load_u8_n(index + c, n), place),
+                                                load_stored(dy + c, n), vf_zero())));
         }
         dy += span->channels;
         index += span->channels;

@@ -70,6 +70,21 @@ bool conv_geometry_backward(const struct conv_attr *attr, const struct tensor *d
     return true;
 }
 
+bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES])
+{
+    if (g->channels % 2 != 0)
+        return refuse(why, "bf16 with an odd number of channels: ", g->channels);
+    g->channels /= 2;
+    return true;
+}
+
+void conv_pair_images(struct conv_geometry *g, const struct micro *micro)
+{
+    g->micro = micro;
+    g->pair_images = g->images;
+    g->images = cpu_divide_up(g->images, 2);
+}
+
 static int64_t buffer_rows(const struct conv_geometry *g, int64_t rows)
 {
     return (rows - 1) * g->stride_h + g->dilation_h * (g->taps_h - 1) + 1;
@@ -83,8 +98,9 @@ static int64_t buffer_columns(const struct conv_geometry *g)
 /* No pixel outside the source is ever read. */
 static bool source_needs_no_copy(const struct conv_geometry *g)
 {
-    return g->top == 0 && g->left == 0 && g->insert_h == 1 && g->insert_w == 1 &&
-           buffer_rows(g, g->out_height) <= g->height && buffer_columns(g) <= g->width;
+    return g->pair_images == 0 && g->top == 0 && g->left == 0 && g->insert_h == 1 &&
+           g->insert_w == 1 && buffer_rows(g, g->out_height) <= g->height &&
+           buffer_columns(g) <= g->width;
 }
 
 bool conv_cut_output(const struct conv_geometry *g, int64_t pixels_wanted, struct conv_cut *cut,
@@ -137,8 +153,29 @@ struct conv_piece conv_piece_at(const struct conv_geometry *g, const struct conv
     return piece;
 }
 
-/* One row of the copy from one row of the source. */
-static void copy_row(const struct conv_geometry *g, const float *source, int64_t columns, float *to)
+/* One row of the copy from the same row of the source's images of a cell: pixel i of the source goes to column
+ * left + i * insert. */
+struct source_row {
+    const char *first,
+        *second; /* second: of the other image, where a cell is of two; NULL: it has none */
+    bool pairs;
+};
+
+static void copy_pixels(const struct conv_geometry *g, const struct source_row *row, int64_t pixel,
+                        int64_t pixels, float *to)
+{
+    const int64_t at = pixel * g->channels, count = pixels * g->channels;
+
+    if (row->pairs)
+        g->micro->interleave(
+            count, (const uint16_t *)(const void *)row->first + at,
+            row->second == NULL ? NULL : (const uint16_t *)(const void *)row->second + at, to);
+    else
+        memcpy(to, row->first + at * (int64_t)sizeof *to, (size_t)count * sizeof *to);
+}
+
+static void copy_row(const struct conv_geometry *g, const struct source_row *row, int64_t columns,
+                     float *to)
 {
     const size_t pixel_bytes = (size_t)g->channels * sizeof *to;
     /* Columns of the copy that hold source pixels: left + i * insert, i < width. */
@@ -151,29 +188,44 @@ static void copy_row(const struct conv_geometry *g, const float *source, int64_t
     if (g->insert_w > 1) {
         memset(to, 0, (size_t)columns * pixel_bytes);
         for (int64_t i = 0; i < inside; i++)
-            memcpy(to + (g->left + i * g->insert_w) * g->channels, source + i * g->channels,
-                   pixel_bytes);
+            copy_pixels(g, row, i, 1, to + (g->left + i * g->insert_w) * g->channels);
         return;
     }
     memset(to, 0, (size_t)(inside > 0 ? g->left : columns) * pixel_bytes);
     if (inside > 0) {
-        memcpy(to + g->left * g->channels, source, (size_t)inside * pixel_bytes);
+        copy_pixels(g, row, 0, inside, to + g->left * g->channels);
         memset(to + (g->left + inside) * g->channels, 0,
                (size_t)(columns - g->left - inside) * pixel_bytes);
     }
 }
 
-void conv_load_piece(const struct conv_geometry *g, struct conv_piece *piece, const float *source,
+/* Row `row` of the image, or pair of images, `image`. */
+static struct source_row source_row_at(const struct conv_geometry *g, const void *source,
+                                       int64_t image, int64_t row)
+{
+    const int64_t number_bytes = g->pair_images > 0 ? 2 : 4;
+    const int64_t row_bytes = g->width * g->channels * number_bytes;
+    const int64_t image_bytes = g->height * row_bytes;
+    struct source_row at = {.pairs = g->pair_images > 0};
+
+    if (at.pairs)
+        image *= 2;
+    at.first = (const char *)source + image * image_bytes + row * row_bytes;
+    if (at.pairs && image + 1 < g->pair_images)
+        at.second = at.first + image_bytes;
+    return at;
+}
+
+void conv_load_piece(const struct conv_geometry *g, struct conv_piece *piece, const void *source,
                      float *buffer)
 {
     const int64_t rows = buffer_rows(g, piece->rows), columns = buffer_columns(g);
-    const int64_t source_row = g->width * g->channels, source_image = g->height * source_row;
 
     if (source_needs_no_copy(g)) {
-        piece->data = source + piece->image_first * source_image +
-                      piece->row_first * g->stride_h * source_row;
-        piece->image_pitch = source_image;
-        piece->row_pitch = source_row;
+        piece->row_pitch = g->width * g->channels;
+        piece->image_pitch = g->height * piece->row_pitch;
+        piece->data = (const float *)source + piece->image_first * piece->image_pitch +
+                      piece->row_first * g->stride_h * piece->row_pitch;
         return;
     }
     piece->data = buffer;
@@ -184,13 +236,14 @@ void conv_load_piece(const struct conv_geometry *g, struct conv_piece *piece, co
             float *to = buffer + n * piece->image_pitch + i * piece->row_pitch;
             const int64_t row = piece->row_first * g->stride_h + i - g->top;
 
-            if (row < 0 || row % g->insert_h != 0 || row / g->insert_h >= g->height)
+            if (row < 0 || row % g->insert_h != 0 || row / g->insert_h >= g->height) {
                 memset(to, 0, (size_t)piece->row_pitch * sizeof *to);
-            else
-                copy_row(g,
-                         source + (piece->image_first + n) * source_image +
-                             row / g->insert_h * source_row,
-                         columns, to);
+            } else {
+                const struct source_row at =
+                    source_row_at(g, source, piece->image_first + n, row / g->insert_h);
+
+                copy_row(g, &at, columns, to);
+            }
         }
 }
 

@@ -6,7 +6,12 @@
  * the L1 cache of 32 KiB or more while all pixels pass); tile of pixels. Sums are kept in y between blocks: one load and
  * store of a tile per RUN_FLOATS * rows multiply-adds, under 2 %. Tiles of a piece are of like size, so that no
  * remainder runs on few registers. Bound by the multiply-add units from C = 24 on, by stores of y at C = 3.
- * The sum of an output runs over its taps in one order, whatever the pieces: bits depend on the shape alone. */
+ * The sum of an output runs over its taps in one order, whatever the pieces: bits depend on the shape alone.
+ *
+ * In BF16 a cell is a pair of channels, and the sums of a panel lie on the stack, in F32, until all taps are in: they are
+ * rounded once, as y is written. */
+#include <string.h>
+
 #include "agent/kernels/cpu/conv_internal.h"
 #include "agent/kernels/cpu/table_internal.h"
 
@@ -19,19 +24,22 @@ struct conv_job {
     struct conv_geometry g;
     struct conv_cut cut;
     struct conv_runs runs;
-    int64_t depth;                      /* runs.count * runs.length: R * S * C */
+    int64_t depth;                      /* cells: runs.count * runs.length, R * S * C numbers */
     int64_t panels, panels_per_item;    /* panels of micro->columns filters */
     int64_t blocks_per_run, block_runs; /* a block: a part of one run, or block_runs whole ones */
 };
 
 static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
-                     const struct tensor *const *in, const struct tensor *out, int columns,
-                     struct conv_job *job, char why[KERNEL_WHY_BYTES])
+                     const struct tensor *const *in, const struct tensor *out,
+                     const struct micro *micro, struct conv_job *job, char why[KERNEL_WHY_BYTES])
 {
+    const int columns = micro->columns;
     double panel_flops, pixels_wanted;
 
     if (kind == OP_CONV2D ? !conv_geometry_forward(attr, in[0], in[1], out, &job->g, why)
                           : !conv_geometry_backward(attr, in[0], in[1], out, &job->g, why))
+        return false;
+    if (micro->dtype == DT_BF16 && !conv_pair_channels(&job->g, why))
         return false;
     job->runs = conv_runs_of(&job->g);
     job->depth = job->runs.count * job->runs.length;
@@ -60,7 +68,7 @@ static struct conv_job job_of(const struct kernel_args *args, const struct micro
     struct conv_job job;
     char why[KERNEL_WHY_BYTES];
     const bool planned = plan_job(args->op->kind, &args->op->attr.conv, args->in_tensor,
-                                  args->out_tensor[0], micro->columns, &job, why);
+                                  args->out_tensor[0], micro, &job, why);
 
     (void)planned; /* accept said so */
     return job;
@@ -71,8 +79,9 @@ static bool conv_accept(const struct kernel_query *query, const struct micro *mi
 {
     struct conv_job job;
 
-    if (!cpu_accept_f32(query, why) || !plan_job(query->op->kind, &query->op->attr.conv, query->in,
-                                                 query->out[0], micro->columns, &job, why))
+    if (!cpu_accept_dtype(query, 0, micro->dtype, why) ||
+        !plan_job(query->op->kind, &query->op->attr.conv, query->in, query->out[0], micro, &job,
+                  why))
         return false;
     fit->scratch_bytes = (size_t)(job.panels * job.depth * micro->columns) * sizeof(float);
     fit->block[0] = (int)job.cut.images;
@@ -91,30 +100,40 @@ static int64_t conv_items(const struct kernel_args *args, const struct micro *mi
     return cpu_divide_up(job.panels, job.panels_per_item) * job.cut.image_groups * job.cut.strips;
 }
 
-/* Weight of tap (r, s), source channel c, filter k of the product at hand. w is [K][R][S][C] in both: the
+/* Place in w of the weight of tap (r, s), source channel c, filter k of the product at hand. w is [K][R][S][C] in both: the
  * backward product has w's C as its filters, w's K as its channels, and flipped taps. */
-static float weight_at(const struct kernel_args *args, const struct conv_geometry *g, int64_t tap,
-                       int64_t c, int64_t k)
+static int64_t weight_place(enum op_kind kind, const struct conv_geometry *g, int64_t channels,
+                            int64_t tap, int64_t c, int64_t k)
 {
-    const float *w = args->in[1];
     const int64_t taps = g->taps_h * g->taps_w;
 
-    if (args->op->kind == OP_CONV2D)
-        return w[(k * taps + tap) * g->channels + c];
-    return w[(c * taps + taps - 1 - tap) * g->filters + k];
+    if (kind == OP_CONV2D)
+        return (k * taps + tap) * channels + c;
+    return (c * taps + taps - 1 - tap) * g->filters + k;
 }
 
-static void pack_panel(const struct kernel_args *args, const struct conv_job *job, int columns,
-                       int64_t panel)
+static void pack_panel(const struct kernel_args *args, const struct conv_job *job,
+                       const struct micro *micro, int64_t panel)
 {
-    const int64_t first = panel * columns, taps = job->g.taps_h * job->g.taps_w;
-    float *to = (float *)args->scratch + panel * job->depth * columns;
+    const int64_t first = panel * micro->columns, taps = job->g.taps_h * job->g.taps_w;
+    const int64_t in_cell = micro->dtype == DT_BF16 ? 2 : 1, channels = job->g.channels * in_cell;
+    const size_t bytes = dtype_bytes(micro->dtype);
+    const char *w = args->in[1];
+    char *to = (char *)args->scratch + panel * job->depth * micro->columns * (int64_t)sizeof(float);
 
     for (int64_t tap = 0; tap < taps; tap++)
-        for (int64_t c = 0; c < job->g.channels; c++)
-            for (int64_t j = 0; j < columns; j++)
-                *to++ =
-                    first + j < job->g.filters ? weight_at(args, &job->g, tap, c, first + j) : 0.0f;
+        for (int64_t c = 0; c < channels; c += in_cell)
+            for (int64_t j = 0; j < micro->columns; j++)
+                for (int64_t i = 0; i < in_cell; i++, to += bytes) {
+                    if (first + j < job->g.filters)
+                        memcpy(to,
+                               w + weight_place(args->op->kind, &job->g, channels, tap, c + i,
+                                                first + j) *
+                                       (int64_t)bytes,
+                               bytes);
+                    else
+                        memset(to, 0, bytes);
+                }
 }
 
 /* Pointers to the first input element of each output pixel of the piece; returns their count. */
@@ -173,6 +192,21 @@ static void run_panel(const struct micro *micro, const struct conv_job *job,
     }
 }
 
+/* One panel of a piece in BF16: sums in F32, then rounded into y, at the panel's first filter. */
+static void run_panel_bf16(const struct micro *micro, const struct conv_job *job,
+                           const struct conv_piece *piece, const float *const *pixel, int pixels,
+                           struct gemm_tile tile, uint16_t *y)
+{
+    _Alignas(64) float sums[CONV_PIXELS_MAX * MICRO_COLUMNS_MAX];
+    const int columns = tile.columns;
+
+    tile.columns = micro->columns;
+    tile.c_stride = micro->columns;
+    run_panel(micro, job, piece, pixel, pixels, tile, sums);
+    for (int64_t i = 0; i < pixels; i++)
+        micro->narrow(columns, sums + i * micro->columns, y + i * job->g.filters);
+}
+
 static void conv_work(const struct kernel_args *args, const struct micro *micro, int phase,
                       int64_t item)
 {
@@ -182,11 +216,11 @@ static void conv_work(const struct kernel_args *args, const struct micro *micro,
     const float *pixel[CONV_PIXELS_MAX];
     struct conv_piece piece;
     int64_t panel_first, panel_last;
+    int64_t y_first;
     int pixels;
-    float *y;
 
     if (phase == 0) {
-        pack_panel(args, &job, micro->columns, item);
+        pack_panel(args, &job, micro, item);
         return;
     }
     piece = conv_piece_at(&job.g, &job.cut, item % pieces); /* panels outermost: they stay in L2 */
@@ -196,7 +230,7 @@ static void conv_work(const struct kernel_args *args, const struct micro *micro,
         panel_last = job.panels;
     conv_load_piece(&job.g, &piece, args->in[0], buffer);
     pixels = point_at_pixels(&job.g, &piece, pixel);
-    y = (float *)args->out[0] +
+    y_first =
         (piece.image_first * job.g.out_height + piece.row_first) * job.g.out_width * job.g.filters;
     for (int64_t panel = panel_first; panel < panel_last; panel++) {
         const int64_t first = panel * micro->columns, left = job.g.filters - first;
@@ -205,9 +239,16 @@ static void conv_work(const struct kernel_args *args, const struct micro *micro,
             .c_stride = job.g.filters,
             .columns = (int)(left < micro->columns ? left : micro->columns)};
 
-        run_panel(micro, &job, &piece, pixel, pixels, tile, y + first);
+        if (micro->dtype == DT_BF16)
+            run_panel_bf16(micro, &job, &piece, pixel, pixels, tile,
+                           (uint16_t *)args->out[0] + y_first + first);
+        else
+            run_panel(micro, &job, &piece, pixel, pixels, tile,
+                      (float *)args->out[0] + y_first + first);
     }
 }
 
 DEFINE_MICRO_KERNELS(conv2d, conv, OP_CONV2D, cpu_two_phases);
 DEFINE_MICRO_KERNELS(conv2d_grad_input, conv, OP_CONV2D_GRAD_INPUT, cpu_two_phases);
+DEFINE_BF16_KERNEL(conv2d, conv, OP_CONV2D, cpu_two_phases);
+DEFINE_BF16_KERNEL(conv2d_grad_input, conv, OP_CONV2D_GRAD_INPUT, cpu_two_phases);

@@ -4,6 +4,8 @@
  *
  * Loops of an item: piece of the chunk (padded copy of x, conv_internal.h); panel (dy packed as [pixel][column], at
  * most 28 KiB, so that it stays in L1); run of taps; tile of rows_max places t, over all pixels of the piece.
+ * In BF16 a cell is the same place of two images (conv_internal.h), and the batch is as many pairs; an odd last image has
+ * zeros beside it.
  * Sums are loaded and stored once a piece: 2 of 100 to 220 vector operations. Bound by the multiply-add units. */
 #include <stdio.h>
 #include <string.h>
@@ -26,14 +28,17 @@ struct weight_job {
 };
 
 static bool plan_job(const struct conv_attr *attr, const struct tensor *const *in,
-                     const struct tensor *dw, int columns, struct weight_job *job,
+                     const struct tensor *dw, const struct micro *micro, struct weight_job *job,
                      char why[KERNEL_WHY_BYTES])
 {
+    const int columns = micro->columns;
     double image_flops;
     int64_t chunk_bytes, chunks_max;
 
     if (!conv_geometry_forward(attr, in[1], dw, in[0], &job->g, why))
         return false;
+    if (micro->dtype == DT_BF16)
+        conv_pair_images(&job->g, micro);
     if (job->g.out_width > PIXELS_MAX) {
         (void)snprintf(why, KERNEL_WHY_BYTES, "output columns above %d: %lld", PIXELS_MAX,
                        (long long)job->g.out_width);
@@ -65,8 +70,8 @@ static struct weight_job job_of(const struct kernel_args *args, const struct mic
 {
     struct weight_job job;
     char why[KERNEL_WHY_BYTES];
-    const bool planned = plan_job(&args->op->attr.conv, args->in_tensor, args->out_tensor[0],
-                                  micro->columns, &job, why);
+    const bool planned =
+        plan_job(&args->op->attr.conv, args->in_tensor, args->out_tensor[0], micro, &job, why);
 
     (void)planned; /* accept said so */
     return job;
@@ -77,8 +82,8 @@ static bool weight_accept(const struct kernel_query *query, const struct micro *
 {
     struct weight_job job;
 
-    if (!cpu_accept_f32(query, why) ||
-        !plan_job(&query->op->attr.conv, query->in, query->out[0], micro->columns, &job, why))
+    if (!cpu_accept_dtype(query, 0, micro->dtype, why) ||
+        !plan_job(&query->op->attr.conv, query->in, query->out[0], micro, &job, why))
         return false;
     fit->scratch_bytes =
         (size_t)(job.chunks * job.panels * job.depth * micro->columns) * sizeof(float);
@@ -112,6 +117,26 @@ static void pack_dy(const struct conv_geometry *g, const struct conv_piece *piec
     for (int64_t i = 0; i < pixels; i++, from += g->filters, to += columns) {
         memcpy(to, from, (size_t)valid * sizeof *to);
         memset(to + valid, 0, (size_t)(columns - valid) * sizeof *to);
+    }
+}
+
+/* The same for BF16: pairs of images, number by number. */
+static void pack_dy_pairs(const struct conv_geometry *g, const struct conv_piece *piece,
+                          const uint16_t *dy, int64_t first, int columns, float *to)
+{
+    const int64_t left = g->filters - first, valid = left < columns ? left : columns;
+    const int64_t image = g->out_height * g->out_width * g->filters;
+    const int64_t pixels = piece->rows * g->out_width;
+
+    for (int64_t n = piece->image_first; n < piece->image_first + piece->images; n++) {
+        const uint16_t *from =
+            dy + 2 * n * image + piece->row_first * g->out_width * g->filters + first;
+        const bool has_second = 2 * n + 1 < g->pair_images;
+
+        for (int64_t i = 0; i < pixels; i++, from += g->filters, to += columns) {
+            g->micro->interleave(valid, from, has_second ? from + image : NULL, to);
+            memset(to + valid, 0, (size_t)(columns - valid) * sizeof *to);
+        }
     }
 }
 
@@ -167,7 +192,11 @@ static void sum_chunk(const struct kernel_args *args, const struct micro *micro,
         piece.image_first += image_first;
         conv_load_piece(&job->g, &piece, args->in[1], buffer);
         for (int64_t panel = panel_first; panel < panel_last; panel++) {
-            pack_dy(&job->g, &piece, args->in[0], panel * micro->columns, micro->columns, dy);
+            if (micro->dtype == DT_BF16)
+                pack_dy_pairs(&job->g, &piece, args->in[0], panel * micro->columns, micro->columns,
+                              dy);
+            else
+                pack_dy(&job->g, &piece, args->in[0], panel * micro->columns, micro->columns, dy);
             add_piece(micro, job, &piece, dy, sums + panel * panel_floats, i > 0);
         }
     }
@@ -212,3 +241,4 @@ static void weight_work(const struct kernel_args *args, const struct micro *micr
 }
 
 DEFINE_MICRO_KERNELS(conv2d_grad_weight, weight, OP_CONV2D_GRAD_WEIGHT, cpu_two_phases);
+DEFINE_BF16_KERNEL(conv2d_grad_weight, weight, OP_CONV2D_GRAD_WEIGHT, cpu_two_phases);

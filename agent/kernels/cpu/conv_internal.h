@@ -11,6 +11,11 @@
  *   copy of output rows [row_first, row_first + rows) of `images` images:
  *     per image: buffer_rows x buffer_columns x C, zeros where the source has no pixel
  *
+ * All lengths are in cells of 4 bytes (micro_internal.h). In F32 a cell is a number. In BF16 it is two that follow each
+ * other in the dim that the product sums over: two channels for the first two, so that C is halved and nothing else
+ * changes; for the last, which sums over pixels, the same pixel and channel of two images, which the copy interleaves:
+ * there N is halved.
+ *
  * Ownership: borrows. Threads: pure, any thread. */
 #ifndef DAYBREAK_AGENT_KERNELS_CPU_CONV_INTERNAL_H
 #define DAYBREAK_AGENT_KERNELS_CPU_CONV_INTERNAL_H
@@ -29,12 +34,15 @@ struct conv_geometry {
     int64_t out_height, out_width, filters;
     int64_t taps_h, taps_w, stride_h, stride_w, dilation_h, dilation_w;
     int64_t top, left, insert_h, insert_w;
+    int64_t
+        pair_images; /* BF16 images of which the copy interleaves two; 0: cells are copied as they lie */
+    const struct micro *micro; /* that does it */
 };
 
 /* A piece of the output: whole rows of whole images, and where its copy lies. */
 struct conv_piece {
     int64_t image_first, images, row_first, rows;
-    const float *data; /* the copy, or the source itself where it needs no padding */
+    const float *data; /* cells of the copy, or of the source itself where it needs no padding */
     int64_t image_pitch, row_pitch;
 };
 
@@ -45,6 +53,10 @@ bool conv_geometry_forward(const struct conv_attr *attr, const struct tensor *x,
 bool conv_geometry_backward(const struct conv_attr *attr, const struct tensor *dy,
                             const struct tensor *w, const struct tensor *dx,
                             struct conv_geometry *g, char why[KERNEL_WHY_BYTES]);
+
+/* For BF16: cells of two channels, when their number is even; cells of two images. */
+bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES]);
+void conv_pair_images(struct conv_geometry *g, const struct micro *micro);
 
 /* How the output is cut: pieces of `images` images by `rows` rows, of about pixels_wanted pixels each. */
 struct conv_cut {
@@ -59,7 +71,7 @@ struct conv_piece conv_piece_at(const struct conv_geometry *g, const struct conv
                                 int64_t index);
 
 /* Fills piece->data: the source where it needs no copy, else `buffer` (CONV_BUFFER_FLOATS). */
-void conv_load_piece(const struct conv_geometry *g, struct conv_piece *piece, const float *source,
+void conv_load_piece(const struct conv_geometry *g, struct conv_piece *piece, const void *source,
                      float *buffer);
 
 /* Runs of one output pixel: offsets from its first input element. */

@@ -60,8 +60,8 @@ FORCE_INLINE void gemm_rows(const struct gemm_tile *tile, const int rows)
             for (int i = 0; i < rows; i++) {
                 const vf one = vf_set1(a[i][t]);
 
-                left[i] = vf_fma(one, b_left, left[i]);
-                right[i] = vf_fma(one, b_right, right[i]);
+                left[i] = vf_dot(one, b_left, left[i]);
+                right[i] = vf_dot(one, b_right, right[i]);
             }
         }
     }
@@ -90,8 +90,8 @@ FORCE_INLINE void outer_rows(const struct outer_tile *tile, const int rows)
             for (int i = 0; i < rows; i++) {
                 const vf one = vf_set1(x[i]);
 
-                left[i] = vf_fma(one, dy_left, left[i]);
-                right[i] = vf_fma(one, dy_right, right[i]);
+                left[i] = vf_dot(one, dy_left, left[i]);
+                right[i] = vf_dot(one, dy_right, right[i]);
             }
             dy += 2 * VF_LANES;
             x += tile->x_pixel;

@@ -17,6 +17,8 @@ uint32_t cpu_isa_detect(void)
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         mask |= ISA_AVX512;
+    if ((mask & ISA_AVX512) != 0 && __builtin_cpu_supports("avx512bf16"))
+        mask |= ISA_AVX512_BF16;
 #endif
     /* ISA_AMX_BF16 is never set here: its tile state needs a permission request, which comes with the first
      * kernel that uses it. */
@@ -31,7 +33,8 @@ static const struct isa_word {
     {"scalar", 0, 0},
     {"avx2", ISA_AVX2, ISA_AVX2},
     {"avx512", ISA_AVX512, ISA_AVX512 | ISA_AVX2},
-    {"amx", ISA_AMX_BF16, ISA_AMX_BF16 | ISA_AVX512 | ISA_AVX2},
+    {"avx512-bf16", ISA_AVX512_BF16, ISA_AVX512_BF16 | ISA_AVX512 | ISA_AVX2},
+    {"amx", ISA_AMX_BF16, ISA_AMX_BF16 | ISA_AVX512_BF16 | ISA_AVX512 | ISA_AVX2},
 };
 
 enum status cpu_isa_parse(const char *text, uint32_t *mask, struct error *err)
@@ -57,6 +60,19 @@ enum status cpu_isa_parse(const char *text, uint32_t *mask, struct error *err)
     }
     return error_set(err, ST_USAGE, "isa",
                      "'%s' is no instruction set; choose auto, amx, avx512, avx2 or scalar", text);
+}
+
+/* VDPBF16PS does twice the products of an FMA in the same time on AMD's processors, and half of them on Intel's (0.15
+ * TFLOP/s beside 0.30 on two Emerald Rapids cores), where AMX is what bf16 is for. */
+bool cpu_bf16_pays(uint32_t mask)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return (mask & ISA_AVX512_BF16) != 0 && __builtin_cpu_is("amd") != 0;
+#else
+    (void)mask;
+    return false;
+#endif
 }
 
 const char *cpu_isa_name(uint32_t mask)

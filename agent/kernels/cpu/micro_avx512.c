@@ -6,6 +6,7 @@
 #include "agent/kernels/cpu/vector_body_internal.h"
 
 const struct micro micro_avx512 = {
+    .dtype = DT_F32,
     .lanes = VF_LANES,
     .columns = 2 * VF_LANES,
     .rows_max = VF_ROWS_MAX,

@@ -20,7 +20,11 @@
 #define MICRO_ROWS_MAX    12
 #define MICRO_COLUMNS_MAX 32
 
-/* c[i][j] (+)= sum over segments g and t < length of a[i][segment[g] + t] * b[g * length + t][j],
+/* Activations and weights are F32 or, in micro_avx512_bf16, BF16; sums and statistics are F32. Products count in cells of
+ * 4 bytes, one F32 or two BF16 that follow each other in the summed dim: below, a product of two cells is the sum of the
+ * products of their numbers. Spans are pointers to numbers of micro->dtype.
+ *
+ * c[i][j] (+)= sum over segments g and t < length of a[i][segment[g] + t] * b[g * length + t][j],
  * i < rows, j < columns; b has all micro->columns columns, the unused ones zero. */
 struct gemm_tile {
     const float *const *a; /* one pointer a row */
@@ -46,60 +50,66 @@ struct outer_tile {
 
 /* out[i][j] = fn(a[i][j], b[i][j]) over rows x columns; a stride of 0 repeats. */
 struct binary_span {
-    const float *a, *b;
-    float *out;
+    const void *a, *b;
+    void *out;
     int64_t rows, columns;
     int64_t a_row, a_column, b_row, b_column; /* *_column: 0 or 1; out is dense */
 };
 
 /* Output pixels of max-pooling, next to each other in a row, over all channels: x[at] is the place of the first pixel's
- * window, for the places that are no padding; the next pixel's lies x_step floats on. */
+ * window, for the places that are no padding; the next pixel's lies x_step numbers on. */
 struct pool_span {
-    const float *const *x;
+    const void *const *x;
     const uint8_t *place; /* r * S + s of each */
     int places;
     int64_t pixels, x_step, channels;
-    float *y;
+    void *y;
     uint8_t *index;
 };
 
 /* A row of pixels of dx under windows that lie side by side: tap s of pixel q's window is pixel q * taps + s of dx, and gets
  * dy where the index says place_first + s, else 0. */
 struct unpool_span {
-    const float *dy;
+    const void *dy;
     const uint8_t *index;
-    float *dx;
+    void *dx;
     int64_t pixels, taps, channels;
     int place_first;
 };
 
 struct micro {
+    enum dtype dtype; /* F32, BF16: of spans, and of what cells hold */
     int lanes, columns, rows_max;
     void (*gemm_tile)(const struct gemm_tile *tile);
     void (*outer_tile)(const struct outer_tile *tile);
 
-    bool (*unary)(enum unary_fn fn, int64_t n, const float *x,
-                  float *y); /* false: has no such fn */
-    bool (*unary_grad)(enum unary_fn fn, int64_t n, const float *dy, const float *x, float *dx);
+    bool (*unary)(enum unary_fn fn, int64_t n, const void *x, void *y); /* false: has no such fn */
+    bool (*unary_grad)(enum unary_fn fn, int64_t n, const void *dy, const void *x, void *dx);
     bool (*binary)(enum binary_fn fn, const struct binary_span *span);
     /* Per column over dense rows x C: sum; sum of (x - mean)^2; sums of dy and of dy * (x - mean). */
-    void (*column_sum)(int64_t rows, int64_t channels, const float *x, float *sum);
-    void (*column_m2)(int64_t rows, int64_t channels, const float *x, const float *mean, float *m2);
-    void (*column_dot)(int64_t rows, int64_t channels, const float *dy, const float *x,
+    void (*column_sum)(int64_t rows, int64_t channels, const void *x, float *sum);
+    void (*column_m2)(int64_t rows, int64_t channels, const void *x, const float *mean, float *m2);
+    void (*column_dot)(int64_t rows, int64_t channels, const void *dy, const void *x,
                        const float *mean, float *sum_dy, float *sum_dy_x);
     /* y = (x - mean) * scale + shift */
-    void (*normalise)(int64_t rows, int64_t channels, const float *x, const float *mean,
-                      const float *scale, const float *shift, float *y);
+    void (*normalise)(int64_t rows, int64_t channels, const void *x, const float *mean,
+                      const float *scale, const float *shift, void *y);
     /* dx = a dy + (x - mean) b + c */
-    void (*normalise_grad)(int64_t rows, int64_t channels, const float *dy, const float *x,
+    void (*normalise_grad)(int64_t rows, int64_t channels, const void *dy, const void *x,
                            const float *mean, const float *a, const float *b, const float *c,
-                           float *dx);
+                           void *dx);
     void (*pool_max)(const struct pool_span *span);
     void (*unpool_max)(const struct unpool_span *span);
     void (*sgd)(int64_t n, const float *w, const float *g, const float *m, const float hyper[3],
                 bool nesterov, float *w_new, float *m_new); /* hyper: lr, decay, momentum */
+
+    /* BF16 alone: to and from F32. */
+    void (*narrow)(int64_t n, const float *x, void *y);
+    void (*widen)(int64_t n, const void *x, float *y);
+    /* cells[i] = first[i], second[i]; second NULL: zeros. */
+    void (*interleave)(int64_t n, const uint16_t *first, const uint16_t *second, float *cells);
 };
 
-extern const struct micro micro_avx512, micro_avx2;
+extern const struct micro micro_avx512, micro_avx2, micro_avx512_bf16;
 
 #endif

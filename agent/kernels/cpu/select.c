@@ -29,10 +29,19 @@ static void append_why(char why[KERNEL_WHY_BYTES], const char *name, const char 
                        text);
 }
 
+static bool has_bf16(const struct kernel_query *query)
+{
+    for (int i = 0; i < OP_IN_MAX && query->in[i] != NULL; i++)
+        if (query->in[i]->dtype == DT_BF16)
+            return true;
+    return query->out[0] != NULL && query->out[0]->dtype == DT_BF16;
+}
+
 const struct kernel *cpu_select_kernel(const struct kernel_query *query, uint32_t isa,
                                        struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
     const struct kernel *reference = kernel_reference(query->op->kind);
+    const bool bf16 = has_bf16(query);
 
     assert(reference != NULL); /* sources, sinks and composites are not asked for */
     why[0] = '\0';
@@ -40,7 +49,7 @@ const struct kernel *cpu_select_kernel(const struct kernel_query *query, uint32_
         const struct kernel *kernel = cpu_kernels[i];
         char refusal[KERNEL_WHY_BYTES] = "";
 
-        if (kernel->anchor != query->op->kind)
+        if (kernel->anchor != query->op->kind || kernel->bf16 != bf16)
             continue;
         *fit = (struct fit){0};
         if ((kernel->isa & ~isa) != 0)
@@ -49,6 +58,8 @@ const struct kernel *cpu_select_kernel(const struct kernel_query *query, uint32_
             return kernel;
         append_why(why, kernel->name, refusal);
     }
+    if (bf16 && why[0] == '\0')
+        append_why(why, op_info(query->op->kind)->name, "no row for bf16");
     *fit = (struct fit){0};
     (void)reference->accept(query, fit, why);
     return reference;
@@ -63,6 +74,17 @@ bool cpu_accept_f32(const struct kernel_query *query, char why[KERNEL_WHY_BYTES]
             return false;
         }
     return true;
+}
+
+bool cpu_accept_dtype(const struct kernel_query *query, int at, enum dtype dtype,
+                      char why[KERNEL_WHY_BYTES])
+{
+    const struct tensor *operand = query->in[at];
+
+    if (operand->dtype == dtype && operand->format == FMT_ROW)
+        return true;
+    (void)snprintf(why, KERNEL_WHY_BYTES, "operand %d is %s", at, dtype_name(operand->dtype));
+    return false;
 }
 
 int cpu_two_phases(const struct kernel_args *args)

@@ -7,6 +7,10 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+/* `stored` is what activations lie in memory as: float, or with MICRO_BF16 bf16 (micro_avx512_bf16.c). vs_* move stored
+ * numbers to and from vectors of floats; a cell is 4 bytes of an operand of a product: one float, or two bf16, whose two
+ * products vf_dot adds to the sum. */
+
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
 #define VF_LANES    16
@@ -112,6 +116,35 @@ static inline vf vf_select(vmask m, vf yes, vf no)
 {
     return _mm512_mask_blend_ps(m, no, yes);
 }
+
+#ifdef MICRO_BF16
+typedef uint16_t stored;
+static inline vf vs_widen(__m256i a)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(a), 16));
+}
+static inline vf vs_load(const stored *p)
+{
+    return vs_widen(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+static inline vf vs_load_n(const stored *p, int64_t n)
+{
+    return vs_widen(_mm256_maskz_loadu_epi16(vf_first(n), p));
+}
+/* To nearest, ties to even; a NaN stays one. */
+static inline void vs_store(stored *p, vf a)
+{
+    _mm256_storeu_si256((__m256i *)(void *)p, (__m256i)_mm512_cvtneps_pbh(a));
+}
+static inline void vs_store_n(stored *p, int64_t n, vf a)
+{
+    _mm256_mask_storeu_epi16(p, vf_first(n), (__m256i)_mm512_cvtneps_pbh(a));
+}
+static inline vf vf_dot(vf a, vf b, vf c)
+{
+    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+}
+#endif
 
 /* Small integers beside the lanes: the places of a pooling window. */
 typedef __m512i vi;
@@ -276,6 +309,30 @@ static inline vi vi_load_u8_n(const uint8_t *p, int64_t n)
 
 #else
 #error "simd_internal.h is for micro_avx512.c and micro_avx2.c, which are built with their flags"
+#endif
+
+#ifndef MICRO_BF16
+typedef float stored;
+static inline vf vs_load(const stored *p)
+{
+    return vf_load(p);
+}
+static inline vf vs_load_n(const stored *p, int64_t n)
+{
+    return vf_load_n(p, n);
+}
+static inline void vs_store(stored *p, vf a)
+{
+    vf_store(p, a);
+}
+static inline void vs_store_n(stored *p, int64_t n, vf a)
+{
+    vf_store_n(p, n, a);
+}
+static inline vf vf_dot(vf a, vf b, vf c)
+{
+    return vf_fma(a, b, c);
+}
 #endif
 
 #endif

@@ -100,21 +100,21 @@ static inline vf silu_of(vf x)
     return vf_mul(x, sigmoid_of(x));
 }
 
-#define DEFINE_UNARY(name, expression)                           \
-    static void name##_span(int64_t n, const float *x, float *y) \
-    {                                                            \
-        int64_t i = 0;                                           \
-                                                                 \
-        for (; i + VF_LANES <= n; i += VF_LANES) {               \
-            const vf v = vf_load(x + i);                         \
-                                                                 \
-            vf_store(y + i, expression);                         \
-        }                                                        \
-        if (i < n) {                                             \
-            const vf v = vf_load_n(x + i, n - i);                \
-                                                                 \
-            vf_store_n(y + i, n - i, expression);                \
-        }                                                        \
+#define DEFINE_UNARY(name, expression)                             \
+    static void name##_span(int64_t n, const stored *x, stored *y) \
+    {                                                              \
+        int64_t i = 0;                                             \
+                                                                   \
+        for (; i + VF_LANES <= n; i += VF_LANES) {                 \
+            const vf v = vs_load(x + i);                           \
+                                                                   \
+            vs_store(y + i, expression);                           \
+        }                                                          \
+        if (i < n) {                                               \
+            const vf v = vs_load_n(x + i, n - i);                  \
+                                                                   \
+            vs_store_n(y + i, n - i, expression);                  \
+        }                                                          \
     }
 
 DEFINE_UNARY(neg, vf_neg(v))
@@ -126,9 +126,9 @@ DEFINE_UNARY(gelu_erf, gelu_of(v))
 DEFINE_UNARY(sigmoid, sigmoid_of(v))
 DEFINE_UNARY(silu, silu_of(v))
 
-static bool unary(enum unary_fn fn, int64_t n, const float *x, float *y)
+static bool unary(enum unary_fn fn, int64_t n, const void *x, void *y)
 {
-    static void (*const spans[UNARY_COUNT])(int64_t, const float *, float *) = {
+    static void (*const spans[UNARY_COUNT])(int64_t, const stored *, stored *) = {
         [UNARY_NEG] = neg_span,         [UNARY_EXP] = exp_span,   [UNARY_SQRT] = sqrt_span,
         [UNARY_RSQRT] = rsqrt_span,     [UNARY_RELU] = relu_span, [UNARY_GELU_ERF] = gelu_erf_span,
         [UNARY_SIGMOID] = sigmoid_span, [UNARY_SILU] = silu_span,
@@ -160,16 +160,16 @@ static inline vf sigmoid_slope_of(vf x)
     return vf_mul(s, vf_sub(vf_set1(1.0f), s));
 }
 
-#define DEFINE_UNARY_GRAD(name, slope)                                                    \
-    static void name##_grad_span(int64_t n, const float *dy, const float *x, float *dx)   \
-    {                                                                                     \
-        int64_t i = 0;                                                                    \
-                                                                                          \
-        for (; i + VF_LANES <= n; i += VF_LANES)                                          \
-            vf_store(dx + i, vf_mul(vf_load(dy + i), slope(vf_load(x + i))));             \
-        if (i < n)                                                                        \
-            vf_store_n(dx + i, n - i,                                                     \
-                       vf_mul(vf_load_n(dy + i, n - i), slope(vf_load_n(x + i, n - i)))); \
+#define DEFINE_UNARY_GRAD(name, slope)                                                     \
+    static void name##_grad_span(int64_t n, const stored *dy, const stored *x, stored *dx) \
+    {                                                                                      \
+        int64_t i = 0;                                                                     \
+                                                                                           \
+        for (; i + VF_LANES <= n; i += VF_LANES)                                           \
+            vs_store(dx + i, vf_mul(vs_load(dy + i), slope(vs_load(x + i))));              \
+        if (i < n)                                                                         \
+            vs_store_n(dx + i, n - i,                                                      \
+                       vf_mul(vs_load_n(dy + i, n - i), slope(vs_load_n(x + i, n - i))));  \
     }
 
 DEFINE_UNARY_GRAD(relu, relu_slope_of)
@@ -177,9 +177,9 @@ DEFINE_UNARY_GRAD(gelu_erf, gelu_slope_of)
 DEFINE_UNARY_GRAD(sigmoid, sigmoid_slope_of)
 DEFINE_UNARY_GRAD(silu, silu_slope_of)
 
-static bool unary_grad(enum unary_fn fn, int64_t n, const float *dy, const float *x, float *dx)
+static bool unary_grad(enum unary_fn fn, int64_t n, const void *dy, const void *x, void *dx)
 {
-    static void (*const spans[UNARY_COUNT])(int64_t, const float *, const float *, float *) = {
+    static void (*const spans[UNARY_COUNT])(int64_t, const stored *, const stored *, stored *) = {
         [UNARY_RELU] = relu_grad_span,
         [UNARY_GELU_ERF] = gelu_erf_grad_span,
         [UNARY_SIGMOID] = sigmoid_grad_span,
@@ -192,29 +192,40 @@ static bool unary_grad(enum unary_fn fn, int64_t n, const float *dy, const float
     return true;
 }
 
-static inline vf load_or_repeat(const float *p, int64_t step, int64_t j, int64_t n)
+/* The first number in all lanes. */
+static inline vf vs_repeat(const stored *p)
 {
-    return step == 0 ? vf_set1(p[0]) : n >= VF_LANES ? vf_load(p + j) : vf_load_n(p + j, n);
+#ifdef MICRO_BF16
+    return _mm512_castsi512_ps(_mm512_set1_epi32((int)((uint32_t)p[0] << 16)));
+#else
+    return vf_set1(p[0]);
+#endif
 }
 
-#define DEFINE_BINARY(name, fn)                                             \
-    static void name##_span(const struct binary_span *s)                    \
-    {                                                                       \
-        for (int64_t i = 0; i < s->rows; i++) {                             \
-            const float *a = s->a + i * s->a_row, *b = s->b + i * s->b_row; \
-            float *out = s->out + i * s->columns;                           \
-                                                                            \
-            for (int64_t j = 0; j < s->columns; j += VF_LANES) {            \
-                const int64_t n = s->columns - j;                           \
-                const vf r = fn(load_or_repeat(a, s->a_column, j, n),       \
-                                load_or_repeat(b, s->b_column, j, n));      \
-                                                                            \
-                if (n >= VF_LANES)                                          \
-                    vf_store(out + j, r);                                   \
-                else                                                        \
-                    vf_store_n(out + j, n, r);                              \
-            }                                                               \
-        }                                                                   \
+static inline vf load_or_repeat(const stored *p, int64_t step, int64_t j, int64_t n)
+{
+    return step == 0 ? vs_repeat(p) : n >= VF_LANES ? vs_load(p + j) : vs_load_n(p + j, n);
+}
+
+#define DEFINE_BINARY(name, fn)                                        \
+    static void name##_span(const struct binary_span *s)               \
+    {                                                                  \
+        for (int64_t i = 0; i < s->rows; i++) {                        \
+            const stored *a = (const stored *)s->a + i * s->a_row;     \
+            const stored *b = (const stored *)s->b + i * s->b_row;     \
+            stored *out = (stored *)s->out + i * s->columns;           \
+                                                                       \
+            for (int64_t j = 0; j < s->columns; j += VF_LANES) {       \
+                const int64_t n = s->columns - j;                      \
+                const vf r = fn(load_or_repeat(a, s->a_column, j, n),  \
+                                load_or_repeat(b, s->b_column, j, n)); \
+                                                                       \
+                if (n >= VF_LANES)                                     \
+                    vs_store(out + j, r);                              \
+                else                                                   \
+                    vs_store_n(out + j, n, r);                         \
+            }                                                          \
+        }                                                              \
     }
 
 DEFINE_BINARY(add, vf_add)
@@ -237,6 +248,7 @@ static bool binary(enum binary_fn fn, const struct binary_span *span)
     return true;
 }
 
+#ifndef MICRO_BF16
 static void sgd(int64_t n, const float *w, const float *g, const float *m, const float hyper[3],
                 bool nesterov, float *w_new, float *m_new)
 {
@@ -253,3 +265,37 @@ static void sgd(int64_t n, const float *w, const float *g, const float *m, const
         vf_store_n(w_new + i, lanes, vf_fma(minus_lr, step, old));
     }
 }
+#endif
+
+#ifdef MICRO_BF16
+static void narrow(int64_t n, const float *x, void *y)
+{
+    for (int64_t i = 0; i < n; i += VF_LANES) {
+        const int64_t lanes = n - i < VF_LANES ? n - i : VF_LANES;
+
+        vs_store_n((stored *)y + i, lanes, vf_load_n(x + i, lanes));
+    }
+}
+
+static void widen(int64_t n, const void *x, float *y)
+{
+    for (int64_t i = 0; i < n; i += VF_LANES) {
+        const int64_t lanes = n - i < VF_LANES ? n - i : VF_LANES;
+
+        vf_store_n(y + i, lanes, vs_load_n((const stored *)x + i, lanes));
+    }
+}
+
+static void interleave(int64_t n, const uint16_t *first, const uint16_t *second, float *cells)
+{
+    for (int64_t i = 0; i < n; i += VF_LANES) {
+        const int64_t lanes = n - i < VF_LANES ? n - i : VF_LANES;
+        const __mmask16 mask = vf_first(lanes);
+        __m512i cell = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, first + i));
+
+        if (second != NULL)
+            cell = _mm512_or_si512(cell, _mm512_castps_si512(vs_load_n(second + i, lanes)));
+        _mm512_mask_storeu_epi32(cells + i, mask, cell);
+    }
+}
+#endif

@@ -547,6 +547,45 @@ static void expect_fault(struct graph *g, const char *field, const char *part)
     graph_destroy(g);
 }
 
+static int count_lines(const char *text, const char *part)
+{
+    int count = 0;
+
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+/* An F32 variable that a product uses in BF16: its gradient is the F32 sum itself, never rounded to BF16 on the way; of two
+ * uses, one in F32, the sum is F32, too. */
+static void gradients_of_converted_weights_are_not_rounded(void **state)
+{
+    struct store *store = store_create();
+    struct graph *g = graph_create("converted", store);
+    struct var *w = engine_var(store, "w", DT_F32, 4, DIMS(2, 1, 1, 4));
+    const value x = graph_input(g, "x", DT_BF16, 4, DIMS(1, 3, 3, 4));
+    const struct conv_attr attr = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1};
+    const value y = graph_conv2d(g, x, graph_convert(g, graph_var(g, w), DT_BF16), attr);
+    const value used = graph_reduce(g, REDUCE_SUM, graph_convert(g, y, DT_F32), 15);
+    const value again = graph_reduce(g, REDUCE_SUM, graph_var(g, w), 15);
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    value grad;
+
+    (void)state;
+    graph_gradient(g, graph_add(g, used, again), &w, 1, &grad);
+    assert_int_equal(graph_tensor(g, grad)->dtype, DT_F32);
+    engine_finish(g);
+    graph_print(g, out);
+    assert_int_equal(fclose(out), 0);
+    /* convert: of w, of y, of y's gradient; none of a gradient of w */
+    assert_int_equal(count_lines(text, " = convert"), 3);
+    free(text);
+    graph_destroy(g);
+    store_destroy(store);
+}
+
 static void gradients_that_do_not_exist_are_faults(void **state)
 {
     struct store *store = store_create();
@@ -594,6 +633,7 @@ int main(void)
         cmocka_unit_test(a_frozen_weight_costs_no_backward_ops),
         cmocka_unit_test(batch_norm_takes_the_joint_form),
         cmocka_unit_test(backward_ops_carry_the_label_of_their_op),
+        cmocka_unit_test(gradients_of_converted_weights_are_not_rounded),
         cmocka_unit_test(gradients_that_do_not_exist_are_faults),
     };
 

@@ -18,6 +18,7 @@
 #include <jansson.h>
 
 #include "agent/data/safetensors.h"
+#include "agent/kernels/kernels.h"
 #include "agent/workload/cifar10.h"
 #include "agent/workload/cifar10_internal.h"
 #include "agent/workload/whiten.h"
@@ -298,21 +299,67 @@ static void it_learns_and_reports_its_epochs(void **state)
     workload_cifar10_tiny.close(tiny);
 }
 
-static void the_same_seed_gives_the_same_file(void **state)
+static void train_thrice(enum workload_precision precision)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
 
-    (void)state;
     for (int run = 0; run < 3; run++) {
-        const struct workload_options options = tiny_options(run == 1 ? 1 : 2);
-        void *tiny = open_tiny(&options, run == 2 ? 8 : 7);
+        struct workload_options options = tiny_options(run == 1 ? 1 : 2);
+        void *tiny;
 
+        options.precision = precision;
+        tiny = open_tiny(&options, run == 2 ? 8 : 7);
         while (!train_on(tiny).done)
             (void)evaluate(tiny); /* must not disturb the training */
         save(tiny, names[run]);
         workload_cifar10_tiny.close(tiny);
     }
     assert_same_file(names[0], names[1]);
+}
+
+static void the_same_seed_gives_the_same_file(void **state)
+{
+    (void)state;
+    train_thrice(WORKLOAD_PRECISION_F32);
+}
+
+static void so_it_does_in_bf16(void **state)
+{
+    (void)state;
+    if ((cpu_isa_detect() & ISA_AVX512_BF16) == 0)
+        skip();
+    train_thrice(WORKLOAD_PRECISION_BF16);
+}
+
+/* Losses of every step. The first is of the same weights and images: it differs by roundings to 8 bits alone, each 2^-8 of a
+ * value, which average out over 32 images. */
+static void bf16_learns_as_f32_does(void **state)
+{
+    double mean[2] = {0.0, 0.0}, first[2];
+
+    (void)state;
+    if ((cpu_isa_detect() & ISA_AVX512_BF16) == 0)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        struct workload_options options = tiny_options(2);
+        const float *log;
+        int64_t steps;
+        void *tiny;
+
+        options.precision = i == 0 ? WORKLOAD_PRECISION_F32 : WORKLOAD_PRECISION_BF16;
+        tiny = open_tiny(&options, 7);
+        while (!train_on(tiny).done)
+            ;
+        log = cifar10_read_log(tiny);
+        steps = ((struct cifar10_state *)tiny)->step;
+        first[i] = (double)log[0];
+        for (int64_t step = 0; step < steps; step++)
+            mean[i] += (double)log[step * LOG_COLUMNS] / (double)steps;
+        workload_cifar10_tiny.close(tiny);
+    }
+    assert_close(first[1], first[0], 0.01);
+    assert_close(mean[1], mean[0], 0.1);
+    assert_true(first[1] != first[0]); /* else it was not computed in bf16 */
 }
 
 static void a_resumed_run_ends_with_the_same_bits(void **state)
@@ -553,9 +600,12 @@ static void what_is_not_there_is_refused(void **state)
     assert_int_equal(workload_cifar10.open(&options, &tiny, &err), ST_UNSUPPORTED);
     assert_string_equal(err.field, "device");
     options = tiny_options(1);
+    options.isa = "scalar";
     options.precision = WORKLOAD_PRECISION_BF16;
     memset(&err, 0, sizeof err);
     assert_int_equal(workload_cifar10.open(&options, &tiny, &err), ST_UNSUPPORTED);
+    assert_string_equal(err.field, "precision");
+    assert_non_null(strstr(err.detail, "scalar"));
     options = tiny_options(1);
     options.isa = "mmx";
     memset(&err, 0, sizeof err);
@@ -602,6 +652,8 @@ int main(void)
         cmocka_unit_test(whitened_patches_are_uncorrelated),
         cmocka_unit_test(it_learns_and_reports_its_epochs),
         cmocka_unit_test(the_same_seed_gives_the_same_file),
+        cmocka_unit_test(so_it_does_in_bf16),
+        cmocka_unit_test(bf16_learns_as_f32_does),
         cmocka_unit_test(a_resumed_run_ends_with_the_same_bits),
         cmocka_unit_test(a_foreign_checkpoint_is_refused),
         cmocka_unit_test(a_checkpoint_speaks_pytorch),
