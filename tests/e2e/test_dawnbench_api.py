@@ -56,6 +56,7 @@ CASES = {
     "json_duplicate_key": ("cifar10-train", '{"version": "v1.0",' + entry()[1:], ROWS),
     "json_depth": ("cifar10-train", entry(misc=json.loads("[" * 20 + "]" * 20)), ROWS),
     "json_number": ("cifar10-train", entry()[:-1] + ', "costPerHour": NaN}', ROWS),
+    "number_too_long": ("cifar10-train", entry(), "epoch\thours\ttop1Accuracy\n1\t0." + "1" * 5000 + "\t94.5\n"),
     "json_trailing": ("cifar10-train", entry() + "{}", ROWS),
     "not_an_object": ("cifar10-train", "[]", ROWS),
     "missing_field": ("cifar10-train", without("hardware"), ROWS),
