@@ -9,10 +9,12 @@
 #include "server/api/mlperf_accept.h"
 #include "server/api/submission_write.h"
 #include "server/app.h"
+#include "server/store/read.h"
 
 #define TEXT_BYTES_MAX 200
 /* Of all logs together, so that what is kept of them fits a request's memory. */
 #define EVALS_OF_ALL_MAX 20000
+#define RECORD_RATIO_MAX 100.0
 
 struct logs_form { /* what was sent */
     const struct task *task;
@@ -30,6 +32,8 @@ struct work { /* kept between the two calls of a POST that stores */
     struct new_entry entry;
     struct submit submit;
     struct opt_i64 place;
+    struct flag_record *flags; /* of a dry run; a POST has those of the writer */
+    size_t flag_count;
     char manifest_sha256[SHA256_HEX_BYTES];
 };
 
@@ -45,8 +49,11 @@ static void sort_logs(struct logs_form *form);
 static enum status judge(struct request *request, struct logs_form *form,
                          struct mlperf_result *result, struct error *err);
 static enum status read_logs(struct request *request, struct logs_form *form, struct error *err);
-static enum status find_place(struct request *request, const struct work *work,
-                              struct opt_i64 *place, struct error *err);
+static enum status preview(struct request *request, struct work *work, struct error *err);
+static enum status fill_entry(struct request *request, struct work *work, struct error *err);
+static enum status find_place(struct request *request, struct work *work, struct error *err);
+static enum status judge_record(struct request *request, struct mlperf_result *result,
+                                int64_t record_ns, struct error *err);
 static bool is_acceptable(const struct mlperf_result *result);
 static enum status send_verdict(struct request *request, struct response *response,
                                 const struct work *work, struct error *err);
@@ -71,7 +78,7 @@ void handle_validate_logs(struct request *request, struct response *response)
     if (status == ST_OK)
         status = judge(request, &work->form, &work->result, &err);
     if (status == ST_OK && is_acceptable(&work->result))
-        status = find_place(request, work, &work->place, &err);
+        status = preview(request, work, &err);
     if (status == ST_OK)
         status = send_verdict(request, response, work, &err);
     if (status != ST_OK)
@@ -278,19 +285,82 @@ static enum status judge(struct request *request, struct logs_form *form,
     return mlperf_judge(&input, request->arena, result, err);
 }
 
-static enum status find_place(struct request *request, const struct work *work,
-                              struct opt_i64 *place, struct error *err)
+/* What else a POST of the same logs would say: its place, and runs that look the same. */
+static enum status preview(struct request *request, struct work *work, struct error *err)
 {
+    enum status status = find_place(request, work, err);
+    struct store_reader *reader;
+
+    if (status == ST_OK)
+        status = fill_entry(request, work, err);
+    if (status != ST_OK)
+        return status;
+    reader = app_reader(request->app, err);
+    return reader == NULL ? err->status
+                          : store_find_flags(reader, request->arena, &work->entry, &work->flags,
+                                             &work->flag_count, err);
+}
+
+static enum status fill_entry(struct request *request, struct work *work, struct error *err)
+{
+    const struct logs_form *form = &work->form;
+    const struct mlperf_source source = {
+        .task = form->task,
+        .benchmark = form->benchmark,
+        .name = form->name,
+        .submitter = form->submitter,
+        .system = form->system,
+        .description = form->has_description ? &form->description : NULL,
+        .result = &work->result,
+        .bytes = form->bytes,
+    };
+
+    return mlperf_fill_entry(&source, request->arena, &work->entry, &work->submit.files, err);
+}
+
+static enum status find_place(struct request *request, struct work *work, struct error *err)
+{
+    const struct board_entry *const *ranked;
     const struct kept *kept;
-    int64_t version;
+    int64_t version, record = 0;
+    size_t count;
     const enum status status =
         boards_begin(request->app->boards, work->form.task, &kept, &version, err);
 
     if (status != ST_OK)
         return status;
-    *place =
+    work->place =
         (struct opt_i64){true, (int64_t)kept_place_of(kept, BOARD_TIME, work->result.score_ns)};
+    ranked = kept_ranked(kept, BOARD_TIME, &count);
+    if (count > 0 && !board_value(ranked[0], BOARD_TIME, &record))
+        record = 0;
     boards_end(request->app->boards, work->form.task);
+    return judge_record(request, &work->result, record, err);
+}
+
+/* What leaves the best far behind is rather in another unit. record_ns: of the board; 0: it has none. */
+static enum status judge_record(struct request *request, struct mlperf_result *result,
+                                int64_t record_ns, struct error *err)
+{
+    const double ratio = (double)record_ns / (double)result->score_ns;
+    struct mlperf_check *checks;
+    const char *detail;
+
+    if (ratio <= RECORD_RATIO_MAX)
+        return ST_OK;
+    checks = ARENA_NEW_ARRAY(request->arena, result->check_count + 1, struct mlperf_check);
+    detail =
+        arena_printf(request->arena, "%.6g s is %.0f times faster than the board's record, %.6g s",
+                     result->score_s, ratio, (double)record_ns / 1e9);
+    if (checks == NULL || detail == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a verdict");
+    for (size_t i = 0; i < result->check_count; i++)
+        checks[i] = result->checks[i];
+    checks[result->check_count++] = (struct mlperf_check){.rule = "record",
+                                                          .verdict = MLPERF_WARNING,
+                                                          .detail = detail,
+                                                          .hint = "Log the time in milliseconds."};
+    result->checks = checks;
     return ST_OK;
 }
 
@@ -320,6 +390,7 @@ static enum status send_verdict(struct request *request, struct response *respon
         json_out_double(&out, "cv_epochs", result->split.epochs.cv);
     }
     json_out_optional(&out, "place", work->place);
+    submission_write_flags(&out, work->flags, work->flag_count);
     json_out_end(&out, '}');
     return ST_OK;
 }
@@ -328,9 +399,7 @@ static enum status send_verdict(struct request *request, struct response *respon
 static enum status begin_post(struct request *request, struct response *response, struct work *work,
                               struct error *err)
 {
-    const struct logs_form *form = &work->form;
     enum status status = read_form(request, &work->form, err);
-    struct mlperf_source source;
 
     if (status == ST_OK)
         status = judge(request, &work->form, &work->result, err);
@@ -340,21 +409,11 @@ static enum status begin_post(struct request *request, struct response *response
         send_refusal(request, response, &work->result);
         return ST_OK;
     }
-    source = (struct mlperf_source){
-        .task = form->task,
-        .benchmark = form->benchmark,
-        .name = form->name,
-        .submitter = form->submitter,
-        .system = form->system,
-        .description = form->has_description ? &form->description : NULL,
-        .result = &work->result,
-        .bytes = form->bytes,
-    };
     work->submit = (struct submit){.entry = &work->entry,
                                    .by = {request->caller.token_id, request->caller.scopes}};
-    status = find_place(request, work, &work->place, err);
+    status = find_place(request, work, err);
     if (status == ST_OK)
-        status = mlperf_fill_entry(&source, request->arena, &work->entry, &work->submit.files, err);
+        status = fill_entry(request, work, err);
     if (status != ST_OK)
         return status;
     crypto_sha256_hex(work->submit.files.entry, work->manifest_sha256);

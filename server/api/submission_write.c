@@ -163,34 +163,45 @@ void submission_write_top5(struct json_out *out, const struct top5 *top5)
     json_out_end(out, '}');
 }
 
+enum status submission_add_finding(struct arena *arena, struct intake_result *result,
+                                   const struct intake_finding *finding, struct error *err)
+{
+    struct intake_finding *findings =
+        ARENA_NEW_ARRAY(arena, result->finding_count + 1, struct intake_finding);
+
+    assert(finding->severity == INTAKE_WARNING); /* nothing that turns the verdict */
+    if (findings == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the findings");
+    for (size_t i = 0; i < result->finding_count; i++)
+        findings[i] = result->findings[i];
+    findings[result->finding_count++] = *finding;
+    result->warning_count++;
+    result->findings = findings;
+    return ST_OK;
+}
+
 enum status submission_add_flag(struct arena *arena, struct intake_result *result,
                                 const struct flag_record *flag, struct error *err)
 {
     const bool logs = strcmp(flag->code, "equal-logs") == 0;
     const struct intake_code *code = intake_code_find(logs ? "equal_logs" : "equal_seeds");
-    struct intake_finding *findings =
-        ARENA_NEW_ARRAY(arena, result->finding_count + 1, struct intake_finding);
 
     assert(code != NULL && flag->ordinal.has);
-    if (findings == NULL)
-        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the findings");
-    for (size_t i = 0; i < result->finding_count; i++)
-        findings[i] = result->findings[i];
-    findings[result->finding_count++] = (struct intake_finding){
-        .file = logs ? "progress" : "entry",
-        .pointer = "",
-        .field = logs ? "" : "misc",
-        .code = code->code,
-        .severity = code->severity,
-        .detail = flag->detail,
-        .hint = code->hint,
-    };
-    if (logs && result->record.run_count > 1)
-        findings[result->finding_count - 1].file =
-            result->record.runs[flag->ordinal.value - 1].file_name;
-    result->warning_count++;
-    result->findings = findings;
-    return ST_OK;
+    return submission_add_finding(
+        arena, result,
+        &(struct intake_finding){
+            .file = logs && result->record.run_count > 1
+                        ? result->record.runs[flag->ordinal.value - 1].file_name
+                    : logs ? "progress"
+                           : "entry",
+            .pointer = "",
+            .field = logs ? "" : "misc",
+            .code = code->code,
+            .severity = code->severity,
+            .detail = flag->detail,
+            .hint = code->hint,
+        },
+        err);
 }
 
 void submission_write_checks(struct json_out *out, const struct check_record *checks, size_t count)

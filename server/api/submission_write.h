@@ -14,7 +14,7 @@
 
 /* Where figures would come on each board that they have a value for. */
 struct board_places {
-    struct {
+    struct board_place {
         enum board_by by;
         int64_t value;
         struct kept_place at;
@@ -54,7 +54,10 @@ struct submission_view {
 
 void submission_write(struct json_out *out, const struct submission_view *view);
 
-/* One more warning: runs that look the same as another entry's. */
+/* One more warning, behind the others. */
+enum status submission_add_finding(struct arena *arena, struct intake_result *result,
+                                   const struct intake_finding *finding, struct error *err);
+/* The same of runs that look like another entry's. */
 enum status submission_add_flag(struct arena *arena, struct intake_result *result,
                                 const struct flag_record *flag, struct error *err);
 /* "flags" of an entry or a submission; left out where there are none. */

@@ -1,5 +1,6 @@
 /* server/api/submit.c: POST /v1/submissions and /v1/submissions/validate: the same reading and the same judge for
  * both; the first needs a token and stores, the second does neither. */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "common/crypto.h"
@@ -10,6 +11,8 @@
 #include "server/api/submission_write.h"
 #include "server/app.h"
 #include "server/store/read.h"
+
+#define RECORD_RATIO_MAX 100.0
 
 struct work { /* kept between the two calls of a POST that stores */
     struct submission_form form;
@@ -25,8 +28,10 @@ static enum status check_whole(struct request *request, const struct submission_
 static enum status find_flags(struct request *request, const struct new_entry *entry,
                               struct intake_result *result, struct error *err);
 static enum status find_places(struct request *request, const struct task *task,
-                               const struct intake_record *record, struct board_places *places,
+                               struct intake_result *result, struct board_places *places,
                                struct error *err);
+static enum status judge_record(struct request *request, const struct board_place *place,
+                                int64_t record, struct intake_result *result, struct error *err);
 static struct opt_i64 first_place(const struct board_places *places);
 static void send_verdict(struct request *request, struct response *response,
                          const struct submission_form *form, const struct intake_result *result,
@@ -56,7 +61,7 @@ void handle_validate_submission(struct request *request, struct response *respon
         (form.task->phase == TASK_INFERENCE || form.progress_count > 0))
         status = check_whole(request, &form, &result, &err);
     if (status == ST_OK && result.acceptable)
-        status = find_places(request, form.task, &result.record, &places, &err);
+        status = find_places(request, form.task, &result, &places, &err);
     if (status != ST_OK)
         response_send_error(response, &err);
     else
@@ -111,9 +116,10 @@ static enum status find_flags(struct request *request, const struct new_entry *e
 
 /* On every board of the task that the figures have a value for, as it stands now. */
 static enum status find_places(struct request *request, const struct task *task,
-                               const struct intake_record *record, struct board_places *places,
+                               struct intake_result *result, struct board_places *places,
                                struct error *err)
 {
+    const struct intake_record *record = &result->record;
     const bool train = task->phase == TASK_TRAIN;
     const struct {
         enum board_by by;
@@ -124,9 +130,11 @@ static enum status find_places(struct request *request, const struct task *task,
         {BOARD_LATENCY, {!train && record->has_latency, record->latency_ns}},
         {BOARD_INFERENCE_COST, {!train && record->has_cost, record->cost_pico}},
     };
+    const struct board_entry *const *ranked;
     const struct kept *kept;
-    int64_t version;
+    int64_t version, best = 0;
     enum status status;
+    size_t count;
 
     *places = (struct board_places){0};
     if (!values[train ? 0 : 2].value.has) /* the file of a training's figures alone */
@@ -143,8 +151,40 @@ static enum status find_places(struct request *request, const struct task *task,
         places->boards[places->count].value = values[i].value.value;
         places->boards[places->count++].at = at;
     }
+    ranked = kept_ranked(kept, train ? BOARD_TIME : BOARD_LATENCY, &count);
+    if (count > 0 && !board_value(ranked[0], train ? BOARD_TIME : BOARD_LATENCY, &best))
+        best = 0;
     boards_end(request->app->boards, task);
-    return ST_OK;
+    return places->count > 0 ? judge_record(request, &places->boards[0], best, result, err) : ST_OK;
+}
+
+/* Times and latencies fall by steps: what leaves the best far behind is rather in another unit. record: of the board
+ * in nanoseconds; 0: it has none. */
+static enum status judge_record(struct request *request, const struct board_place *place,
+                                int64_t record, struct intake_result *result, struct error *err)
+{
+    const bool train = place->by == BOARD_TIME;
+    const struct intake_code *code = intake_code_find("value_implausible");
+    const double ratio = (double)record / (double)place->value;
+
+    assert(code != NULL);
+    if (ratio <= RECORD_RATIO_MAX)
+        return ST_OK;
+    return submission_add_finding(
+        request->arena, result,
+        &(struct intake_finding){
+            .file = train ? "progress" : "entry",
+            .pointer = train ? "" : "/latency",
+            .field = train ? "hours" : "latency",
+            .code = code->code,
+            .severity = code->severity,
+            .detail = arena_printf(request->arena,
+                                   "%.6g s is %.0f times faster than the board's record, %.6g s",
+                                   (double)place->value / 1e9, ratio, (double)record / 1e9),
+            .hint = train ? "give the time in hours, from the start of the training"
+                          : "latency is in milliseconds for one item",
+        },
+        err);
 }
 
 /* On the first of them, by time or latency. */
@@ -246,7 +286,7 @@ static enum status prepare(struct request *request, struct work *work, struct er
         status = submission_form_judge(request, form, true, &work->result, err);
     if (status != ST_OK || !work->result.acceptable)
         return status;
-    status = find_places(request, form->task, &work->result.record, &work->places, err);
+    status = find_places(request, form->task, &work->result, &work->places, err);
     if (status == ST_OK)
         status = accept_fill_entry(form->task, form->name, &work->result.record, NULL,
                                    request->arena, &work->entry, err);

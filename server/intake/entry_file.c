@@ -328,11 +328,18 @@ static void judge_price(struct judge *judge)
 static void judge_latency(struct judge *judge)
 {
     struct intake_record *record = &judge->result->record;
+    const struct decimal least = {1, -6, false}; /* a nanosecond, in ms */
     struct member member;
     struct number latency;
 
     if (!judge_positive(judge, "latency", true, NS_PER_MS, &latency, &record->latency_ns))
         return;
+    if (decimal_cmp(latency.value, least) < 0) { /* it was rounded up to one */
+        (void)find_member(judge, "latency", &member);
+        judge_add(judge, &member.place, "out_of_range",
+                  "latency is %.64s ms for one item, less than a nanosecond", latency.text);
+        return;
+    }
     record->has_latency = true;
     record->latency_text = latency.text;
     if (record->latency_ns < LATENCY_MIN_NS || record->latency_ns > LATENCY_MAX_NS) {

@@ -14,6 +14,7 @@
 #define EPOCH_HOURS_MAX   10.0     /* hours per epoch above it look like minutes or seconds */
 #define SAME_EPOCHS_RATIO 3.0 /* so many times the epochs in about the same time: not added up */
 #define SAME_HOURS_RATIO  1.5
+#define EPOCH_MS_MIN      1.0 /* no machine passes over a data set in less */
 #define SHAPE_ROWS_MIN    4
 #define TOP1_LIKE_MIN     50.0 /* a best top-5 accuracy of ImageNet that is rather one of top-1 */
 #define TOP1_LIKE_MAX     88.0
@@ -348,21 +349,33 @@ static void take_crossing(struct judge *judge, const struct progress *progress, 
 {
     struct intake_run *run = &judge->runs[judge->run_index];
     const struct intake_row *row = &progress->rows[index];
-    const struct intake_place place = {.file = INTAKE_PROGRESS,
-                                       .line = row->line,
-                                       .field = "hours",
-                                       .hint = "count the time from the start of the training"};
+    const double epochs = row->epoch + (progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0);
+    const double elapsed_ms = (double)row->elapsed_ns / (double)NS_PER_MS;
+    struct intake_place place = {.file = INTAKE_PROGRESS,
+                                 .line = row->line,
+                                 .field = "hours",
+                                 .hint = "count the time from the start of the training"};
 
     if (row->elapsed_ns <= 0) {
         judge_add(judge, &place, "out_of_range", "the target is reached at hour %.*s",
                   STR_ARG(row->hours_text));
         return;
     }
+    place.hint = "give the time in hours";
+    if (elapsed_ms < EPOCH_MS_MIN * (epochs > 1.0 ? epochs : 1.0)) {
+        judge_add(judge, &place, "out_of_range",
+                  "the target is reached after %.6g s and %.6g epochs: less than %g ms an epoch",
+                  elapsed_ms / 1e3, epochs, EPOCH_MS_MIN);
+        return;
+    }
+    if (elapsed_ms < 1e3)
+        judge_add(judge, &place, "value_implausible",
+                  "the training took %.6g s, less than a second", elapsed_ms / 1e3);
     run->crossing_index = index;
     run->tta_ns = row->elapsed_ns;
     run->tta_hours_text = judge_copy(judge, row->hours_text);
     run->epoch = row->epoch;
-    run->epoch_count = row->epoch + (progress->rows[0].epoch <= 0.0 ? 1.0 : 0.0);
+    run->epoch_count = epochs;
     run->accuracy = row->metric;
     run->accuracy_text = judge_copy(judge, row->metric_text);
     run->reached = run->tta_hours_text != NULL && run->accuracy_text != NULL;

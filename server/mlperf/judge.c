@@ -12,7 +12,9 @@
 
 #include "server/rank/score.h"
 
-enum { CHECKS_OF_RUN_MAX = 10, CHECKS_OF_ENTRY_MAX = 8, DETAIL_BYTES_MAX = 400 };
+enum { CHECKS_OF_RUN_MAX = 11, CHECKS_OF_ENTRY_MAX = 8, DETAIL_BYTES_MAX = 400 };
+
+#define SECOND_NS INT64_C(1000000000)
 
 struct judging {
     const struct mlperf_input *input;
@@ -179,6 +181,11 @@ static void check_oddities(struct judging *judging, size_t index)
             "there are %zu run_start and %zu run_stop events that differ: the first and the last "
             "count",
             log->start_count, log->stop_count);
+    if (log->stop_ns - log->start_ns < SECOND_NS)
+        add(judging, "clock-short", MLPERF_WARNING, at_line(index, log->stop_line),
+            "Log run_start when training data is first touched.",
+            "the clock ran for %.6g s, less than a second",
+            (double)(log->stop_ns - log->start_ns) / 1e9);
     if (log->clear_line > 0 && log->clear_line < log->stop_line)
         add(judging, "cache", MLPERF_WARNING, at_line(index, log->clear_line),
             "Clear caches before run_start.", "caches are cleared while the clock runs");

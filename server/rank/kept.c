@@ -175,6 +175,15 @@ size_t kept_skip(const struct kept *kept, enum board_by by, const struct board_k
     return at < ranked->count && compare(ranked->rows[at], &last, (int)by) == 0 ? at + 1 : at;
 }
 
+const struct board_entry *const *kept_ranked(const struct kept *kept, enum board_by by,
+                                             size_t *count)
+{
+    const bool fits = board_by_fits(by, kept->task);
+
+    *count = fits ? kept->ranked[by].count : 0;
+    return fits ? (const struct board_entry *const *)kept->ranked[by].rows : NULL;
+}
+
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value)
 {
     return board_by_fits(by, kept->task) ? count_better(&kept->ranked[by], by, value) + 1 : 0;

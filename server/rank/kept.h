@@ -35,6 +35,10 @@ enum status kept_page(const struct kept *kept, enum board_by by, size_t first, s
 /* Index of the first item behind the key. */
 size_t kept_skip(const struct kept *kept, enum board_by by, const struct board_key *key);
 
+/* Those with a place on a board, best first, as they are kept: nothing is copied. None: the task has no such board. */
+const struct board_entry *const *kept_ranked(const struct kept *kept, enum board_by by,
+                                             size_t *count);
+
 /* The place that a further entry of this value would take; 0: the task has no such board. */
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value);
 

@@ -259,6 +259,10 @@ static void faults_of_the_entry_are_named(void **state)
         {"cifar10-inference", "\"latency\":0,\"top1Accuracy\":95", "out_of_range", "latency", true},
         {"cifar10-inference", "\"latency\":null,\"top1Accuracy\":95", "bad_type", "latency", true},
         {"cifar10-inference", "\"latency\":\"1\",\"top1Accuracy\":95", "bad_type", "latency", true},
+        {"cifar10-inference", "\"latency\":0.9e-6,\"top1Accuracy\":95", "out_of_range", "latency",
+         true},
+        {"cifar10-inference", "\"latency\":1e-6,\"top1Accuracy\":95", "value_implausible",
+         "latency", false},
         {"cifar10-inference", "\"latency\":1e9,\"top1Accuracy\":95", "value_implausible", "latency",
          false},
         {"cifar10-inference", "\"latency\":1,\"cost\":-1e-6,\"top1Accuracy\":95", "out_of_range",
@@ -332,7 +336,12 @@ static void faults_of_the_progress_file_are_named(void **state)
         {"1\t0.1\t90\n2\t0.2\t94\t1\n", "tsv_fields", "", 3},
         {"1\t0.1\t90\n2\t0.2\n", "tsv_fields", "", 3},
         {"1\t0.2\t90\n2\t0.1999\t94\n", "hours_decrease", "hours", 3},
-        {"1\t0\t95\n2\t0.2\t95\n", "out_of_range", "hours", 2}, /* there at hour 0 */
+        {"1\t0\t95\n2\t0.2\t95\n", "out_of_range", "hours", 2},        /* there at hour 0 */
+        {"1\t1e-12\t94.5\n", "out_of_range", "hours", 2},              /* 4 ns */
+        {"1\t2.7e-7\t94.5\n", "out_of_range", "hours", 2},             /* 0.97 ms */
+        {"0.001\t2.7e-7\t94.5\n", "out_of_range", "hours", 2},         /* of a part of an epoch */
+        {"2\t2.8e-7\t94.5\n", "out_of_range", "hours", 2},             /* two epochs in it */
+        {"0\t1e-10\t90\n1\t5e-7\t94.5\n", "out_of_range", "hours", 3}, /* two, from 0 on */
         {"1\t0.1\t93\n2\t0.2\t93.9\n3\t0.3\t93\n", "threshold_not_reached", "top1Accuracy", 3},
     };
 
@@ -350,6 +359,29 @@ static void faults_of_the_progress_file_are_named(void **state)
         assert_string_equal(finding->file, "progress");
         arena_fini(&judged.arena);
     }
+}
+
+static void a_second_is_the_least_that_raises_no_doubt(void **state)
+{
+    struct judged judged;
+
+    (void)state;
+    judge(&judged, "cifar10-train", INTAKE_NEW, NULL, TRAIN_HEADER "1\t0.000277778\t94.5\n");
+    assert_null(find(&judged, "value_implausible", NULL)); /* 1.0000008 s */
+    assert_null(find(&judged, "out_of_range", NULL));
+    arena_fini(&judged.arena);
+    judge(&judged, "cifar10-train", INTAKE_NEW, NULL, TRAIN_HEADER "1\t0.000277\t94.5\n");
+    assert_int_equal(must_find(&judged, "value_implausible", "hours", "0.997 s")->line, 2);
+    assert_true(judged.result.acceptable);
+    arena_fini(&judged.arena);
+    judge(&judged, "cifar10-train", INTAKE_NEW, NULL, TRAIN_HEADER "1\t2.8e-7\t94.5\n");
+    assert_non_null(find(&judged, "value_implausible", "hours")); /* 1.008 ms an epoch */
+    assert_true(judged.result.acceptable);
+    arena_fini(&judged.arena);
+    judge(&judged, "cifar10-train", INTAKE_HISTORY, NULL, TRAIN_HEADER "1\t1e-12\t94.5\n");
+    assert_non_null(find(&judged, "out_of_range", "hours")); /* of whatever age */
+    assert_false(judged.result.record.has_tta);
+    arena_fini(&judged.arena);
 }
 
 static void a_comma_in_a_number_gets_a_hint_of_its_own(void **state)
@@ -1013,6 +1045,7 @@ int main(void)
         cmocka_unit_test(faults_of_the_entry_are_named),
         cmocka_unit_test(absent_and_null_prices_only_leave_the_cost_board),
         cmocka_unit_test(faults_of_the_progress_file_are_named),
+        cmocka_unit_test(a_second_is_the_least_that_raises_no_doubt),
         cmocka_unit_test(a_comma_in_a_number_gets_a_hint_of_its_own),
         cmocka_unit_test(headers_are_quoted_as_they_are),
         cmocka_unit_test(one_fault_on_every_line_is_told_five_times_and_counted),

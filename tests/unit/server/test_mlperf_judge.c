@@ -282,6 +282,18 @@ static void oddities_are_told_and_decide_nothing(void **state)
     assert_true(result.runs[1].tta_ns == INT64_C(8000000000)); /* from the first to the last */
 }
 
+static void less_than_a_second_is_told_and_decides_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        add_v05(i, i == 2 ? 0.999 : 1.0, "0,0.75", "");
+    judge("v0.5", "resnet", 5);
+    assert_true(result.has_score && !result.refused);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(find("clock-short", i) != NULL, i == 2);
+    assert_int_equal(find("clock-short", 2)->verdict, MLPERF_WARNING);
+}
+
 static void run_numbers_are_those_of_the_names(void **state)
 {
     int64_t number;
@@ -339,6 +351,7 @@ int main(void)
         cmocka_unit_test_setup(too_few_runs_are_refused, begin),
         cmocka_unit_test_setup(a_log_that_cannot_be_read_is_refused_with_its_reason, begin),
         cmocka_unit_test_setup(oddities_are_told_and_decide_nothing, begin),
+        cmocka_unit_test_setup(less_than_a_second_is_told_and_decides_nothing, begin),
         cmocka_unit_test_setup(run_numbers_are_those_of_the_names, begin),
         cmocka_unit_test_setup(rules_name_every_benchmark_once, begin),
         cmocka_unit_test_setup(rules_with_a_fault_are_the_builds, begin),
