@@ -51,7 +51,7 @@ static const struct route routes[] = {
     {.method = HTTP_POST,
      .pattern = "/v1/submissions/{submission}/withdraw",
      .handle = handle_withdraw,
-     .scopes = SCOPE_SUBMIT | SCOPE_REVIEW | SCOPE_JOBS,
+     .scopes = SCOPE_SUBMIT | SCOPE_JOBS,
      .media = MEDIA_JSON},
     {.method = HTTP_GET,
      .pattern = "/v1/submissions/{submission}/history",
@@ -192,8 +192,8 @@ static const struct route routes[] = {
 
     {.method = HTTP_GET, .pattern = "/v1/stream", .handle = handle_stream},
     {.method = HTTP_GET, .pattern = "/v1/openapi.json", .handle = handle_openapi},
-    {.method = HTTP_GET, .pattern = "/healthz", .handle = handle_healthz},
-    {.method = HTTP_GET, .pattern = "/readyz", .handle = handle_readyz},
+    {.method = HTTP_GET, .pattern = "/healthz", .handle = handle_healthz, .unlimited = true},
+    {.method = HTTP_GET, .pattern = "/readyz", .handle = handle_readyz, .unlimited = true},
 };
 
 const struct route_table api_routes = {routes, ARRAY_LEN(routes)};

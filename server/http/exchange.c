@@ -30,6 +30,7 @@ static enum http_method parse_method(const char *method, bool *is_head);
 static enum status admit_route(struct exchange *exchange);
 static enum status admit_body(struct exchange *exchange);
 static enum status admit_caller(struct exchange *exchange);
+static enum status limit_address(struct exchange *exchange, enum status status);
 static enum status limit_token(struct exchange *exchange);
 static enum status limit(struct exchange *exchange, int64_t wait_ns);
 static enum status admit_session(struct exchange *exchange);
@@ -207,12 +208,9 @@ static enum status admit(struct exchange *exchange, const char *method, const ch
     request->path = exchange->target;
     if (str_find_char(exchange->target, '?', &mark))
         request->path = str_slice(exchange->target, 0, mark);
-    status = limit(exchange, exchange->is_unlimited
-                                 ? 0
-                                 : rate_take_address(exchange->listener->rate, &request->address,
-                                                     clock_mono_ns()));
-    if (status == ST_OK)
-        status = admit_route(exchange);
+    status = admit_route(exchange);
+    if (request->route == NULL || !request->route->unlimited)
+        status = limit_address(exchange, status);
     if (status == ST_OK && request->route != NULL)
         status = admit_caller(exchange);
     if (status == ST_OK && request->route != NULL)
@@ -409,6 +407,20 @@ static enum status admit_caller(struct exchange *exchange)
     request->has_caller = true;
     store_note_token_use(request->app->store, request->caller.token_id, clock_real_ms());
     return route->scopes == 0 ? ST_OK : auth_require(&request->caller, route->scopes, err);
+}
+
+/* Whatever else is wrong with a request, it counts. Returns `status` where there was room for it. */
+static enum status limit_address(struct exchange *exchange, enum status status)
+{
+    int64_t wait_ns = 0;
+
+    if (!exchange->is_unlimited)
+        wait_ns = rate_take_address(exchange->listener->rate, &exchange->request.address,
+                                    clock_mono_ns());
+    if (wait_ns <= 0)
+        return status;
+    exchange->refusal = (struct error){0};
+    return limit(exchange, wait_ns);
 }
 
 static enum status limit_token(struct exchange *exchange)

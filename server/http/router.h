@@ -28,6 +28,8 @@ struct route {
     bool optional_auth;    /* a token is checked when there is one */
     bool html; /* a page: errors are drawn as pages whatever Accept says; who asks is told by the
                               session's cookie, where there is one, and by no token */
+    bool
+        unlimited; /* never "rate-limited": what asks whether the server lives must always learn it */
     bool signs_in; /* its form begins a session, and so need not hold the csrf of one */
 };
 

@@ -178,7 +178,7 @@ enum status db_check_mover(const struct subject *subject, const char *scope, con
                           "the server alone takes this step");
 }
 
-/* What nobody here owns, published history, is in the reviewers' hands. */
+/* What nobody here owns, published history, is in the hands of those who review beside what the step itself needs. */
 static enum status check_owner(const struct subject *subject, const struct mover *by,
                                struct error *err)
 {
@@ -186,8 +186,11 @@ static enum status check_owner(const struct subject *subject, const struct mover
                               : (by->scopes & SCOPE_REVIEW) != 0)
         return ST_OK;
     return error_set_code(err, ST_DENIED, "not-owner", NULL,
-                          "Use the token that it was sent with, or ask a reviewer.",
-                          "submission %" PRId64 " is another's", subject->id);
+                          subject->token_id.has
+                              ? "Use the token that it was sent with, or ask a reviewer."
+                              : "Ask an admin, or a reviewer to decide on it.",
+                          "submission %" PRId64 " is %s", subject->id,
+                          subject->token_id.has ? "another's" : "published history");
 }
 
 /* Nobody judges what the same token sent, whatever its role. */

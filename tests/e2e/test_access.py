@@ -220,6 +220,11 @@ def check_limits(tap):
         tap.ok(refused and refused[1]["code"] == "rate-limited" and int(refused[0]["Retry-After"]) >= 1 and
                refused[0]["Content-Type"] == "application/problem+json", "an address that asks too often is told when to go on", refused)
         tap.ok(server.request(**tasks, headers=from_address("2001:db8:0:1:ffff::7"))[0] == 429, "its whole /64 with it")
+        asked = [server.request(method, path, None, None, from_address("2001:db8:0:1::1"))[0]
+                 for method in ("GET", "HEAD") for path in ("/healthz", "/readyz") for _ in range(30)]
+        tap.ok(set(asked) == {200}, "what asks whether the server lives is never limited", asked)
+        for path in ("/none", "/v1/openapi.json", "/"):
+            tap.ok(server.request("GET", path, None, None, from_address("2001:db8:0:1::1"))[0] == 429, f"{path} is")
         tap.ok(server.request(**tasks, headers=from_address("2001:db8:0:2::1"))[0] == 200, "but nobody else behind the proxy")
         tap.ok(server.request(**tasks, headers=from_address("2001:db8:0:1::1, 192.0.2.9"))[0] == 200, "what a client forwards means nothing")
         tap.ok(refused_at_last(server, 100, **tasks) is None, "who comes without an address is not taken for the proxy")
