@@ -6,8 +6,12 @@
 
 enum { PAGE_LIMIT_DEFAULT = 100, PAGE_LIMIT_MAX = 1000 };
 
-#define LINK_BYTES_MAX 1000 /* what fits a header of ours */
+#define LINK_BYTES_MAX 1000        /* what fits a header of ours */
+#define LIST_BYTES_MAX (64u << 10) /* a target has fewer */
 
+static bool name_list(const struct request *request, struct api_page *page);
+static const struct query_parameter *following(const struct query *query,
+                                               const struct query_parameter *last);
 static enum status read_key(struct request *request, struct command *command, struct error *err);
 static void resume(struct command *command);
 
@@ -110,6 +114,10 @@ void api_page_read(struct request *request, struct api_page *page, struct error 
     struct str cursor;
 
     page->has_key = false;
+    if (!page->list_is_whole && !name_list(request, page)) {
+        (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for a cursor");
+        return;
+    }
     api_read_limit(request, &page->limit, err);
     if (!query_read_text(&request->query, "cursor", &cursor))
         return;
@@ -117,6 +125,39 @@ void api_page_read(struct request *request, struct api_page *page, struct error 
         cursor_parse(cursor, page->list, page->kinds, request->arena, page->key, &fault) == ST_OK;
     if (!page->has_key)
         (void)fault_list_add(request->query.faults, &fault, err);
+}
+
+/* A cursor goes with the path and the filters that it was given for, in whatever order they stand: elsewhere it would
+ * be a place that means nothing. No text of a query has a line feed. */
+static bool name_list(const struct request *request, struct api_page *page)
+{
+    const struct query_parameter *last = NULL, *next;
+    struct buf name;
+
+    buf_init(&name, LIST_BYTES_MAX);
+    buf_appendf(&name, "%s %.*s", page->list, STR_ARG(request->path));
+    while ((next = following(&request->query, last)) != NULL) {
+        if (!str_eq_cstr(next->name, "cursor") && !str_eq_cstr(next->name, "limit") &&
+            !str_eq_cstr(next->name, "format"))
+            buf_appendf(&name, "\n%.*s=%.*s", STR_ARG(next->name), STR_ARG(next->value));
+        last = next;
+    }
+    page->list = name.failed ? NULL : arena_copy(request->arena, buf_str(&name));
+    buf_fini(&name);
+    return page->list != NULL;
+}
+
+/* The parameter whose name is the next after that of `last`; no two have one name. */
+static const struct query_parameter *following(const struct query *query,
+                                               const struct query_parameter *last)
+{
+    const struct query_parameter *found = NULL;
+
+    for (size_t i = 0; i < query->count; i++)
+        if ((last == NULL || str_cmp(query->items[i].name, last->name) > 0) &&
+            (found == NULL || str_cmp(query->items[i].name, found->name) < 0))
+            found = &query->items[i];
+    return found;
 }
 
 const char *api_page_next(struct response *response, const struct api_page *page,

@@ -86,6 +86,7 @@ void api_read_format(struct request *request, bool *csv, struct error *err);
  * of next_cursor, and adds `Link: <...>; rel="next"`, the same question one page on. NULL: no memory. */
 struct api_page {
     const char *list, *kinds; /* the caller's: as cursor_make() */
+    bool list_is_whole;       /* `list` tells path and filter; else api_page_read() adds them */
     int64_t limit;
     bool has_key; /* false: the first page */
     struct cursor_value key[CURSOR_VALUES_MAX];

@@ -115,6 +115,8 @@ static void read_filter(struct query *query, struct board_filter *filter, struct
     filter->has_devices = filter->devices > 0;
     (void)query_read_date(query, "from", &filter->has_from, &filter->from_days, err);
     (void)query_read_date(query, "to", &filter->has_to, &filter->to_days, err);
+    if (filter->has_from && filter->has_to)
+        query_check_period(query, filter->from_days, filter->to_days, err);
 }
 
 static void read_format(struct request *request, struct board_form *form, struct error *err)
@@ -132,16 +134,24 @@ static void read_format(struct request *request, struct board_form *form, struct
         form->format = FORMAT_TSV;
 }
 
-/* A cursor is one of this very board: of another one it would be a place that means nothing. */
+/* A cursor is one of this very board under this filter: of another one it would be a place that means nothing. No text
+ * of a query has a line feed. */
 static void read_cursor(struct request *request, struct board_form *form, struct error *err)
 {
     const struct cursor_value *key = form->page.key;
+    const struct board_filter *filter = &form->filter;
 
     form->page.kinds = "iiti";
-    form->page.list = arena_printf(request->arena, "board:%s:%s:%" PRId64 ":%d", form->task->id,
-                                   board_by_name(form->rule.by),
-                                   form->rule.has_as_of ? form->rule.as_of_days : INT64_MIN,
-                                   form->rule.best == BOARD_BEST_AUTHOR);
+    form->page.list_is_whole = true;
+    form->page.list = arena_printf(
+        request->arena,
+        "board:%s:%s:%" PRId64 ":%d:%" PRId64 ":%" PRId64 ":%" PRId64 "\n%.*s\n%.*s\n%.*s\n%.*s",
+        form->task->id, board_by_name(form->rule.by),
+        form->rule.has_as_of ? form->rule.as_of_days : INT64_MIN,
+        form->rule.best == BOARD_BEST_AUTHOR, filter->devices,
+        filter->has_from ? filter->from_days : INT64_MIN,
+        filter->has_to ? filter->to_days : INT64_MIN, STR_ARG(filter->tier),
+        STR_ARG(filter->hardware), STR_ARG(filter->framework), STR_ARG(filter->cloud));
     if (form->page.list == NULL) {
         (void)error_set(err, ST_NO_MEMORY, NULL, "no memory for a cursor");
         return;

@@ -32,7 +32,12 @@ void handle_readyz(struct request *request, struct response *response)
 
 void handle_openapi(struct request *request, struct response *response)
 {
-    (void)request;
+    struct error err = {0};
+
+    if (query_finish(&request->query, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
     for (size_t i = 0; i < embedded_schema_count; i++)
         if (strcmp(embedded_schema[i].path, "schema/openapi.json") == 0) {
             response_send_embedded(response, &embedded_schema[i], "application/json");
@@ -44,8 +49,14 @@ void handle_openapi(struct request *request, struct response *response)
 
 static void send_health(struct request *request, struct response *response)
 {
-    struct json_out out = {response_begin(response, 200, "application/json"), false};
+    struct json_out out;
+    struct error err = {0};
 
+    if (query_finish(&request->query, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
     json_out_begin(&out, NULL, '{');
     json_out_text(&out, "status", "ok");
     json_out_text(&out, "build", build_id());

@@ -149,16 +149,27 @@ enum status query_read_date(struct query *query, const char *name, bool *has, in
 {
     struct error reason = {0}, fault = {0};
     struct str text;
-    bool padded;
+    bool padded = false;
 
     *has = query_read_text(query, name, &text);
     if (!*has)
         return ST_OK;
-    if (clock_parse_date(text, days, &padded, &reason) == ST_OK)
+    if (clock_parse_date(text, days, &padded, &reason) == ST_OK && padded && *days >= 0)
         return ST_OK;
+    *has = false;
     (void)error_set_code(&fault, ST_INVALID, "bad_date", name, "write it as yyyy-mm-dd",
-                         "%s is not a date: %s", name, reason.detail);
+                         "%s is not a date: %s", name,
+                         reason.status != ST_OK ? reason.detail
+                         : padded               ? "it is before 1970"
+                                                : "not of the form yyyy-mm-dd");
     return note(query, &fault, err);
+}
+
+void query_check_period(const struct query *query, int64_t from_days, int64_t to_days,
+                        struct error *err)
+{
+    if (from_days > to_days)
+        (void)query_fault(query, "from", "exchange the two", err, "from is later than to");
 }
 
 enum status query_fault(const struct query *query, const char *name, const char *hint,

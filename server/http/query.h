@@ -48,7 +48,10 @@ enum status query_read_word(struct query *query, const char *name, const char *c
 enum status query_read_i64(struct query *query, const char *name, int64_t min, int64_t max,
                            int64_t *out, struct error *err);
 enum status query_read_date(struct query *query, const char *name, bool *has, int64_t *days,
-                            struct error *err); /* yyyy-mm-dd */
+                            struct error *err); /* exactly yyyy-mm-dd, from 1970 on */
+/* The parameters "from" and "to", both given: a fault of "from" when it is the later one. */
+void query_check_period(const struct query *query, int64_t from_days, int64_t to_days,
+                        struct error *err);
 /* A fault that the caller found in a parameter: code "bad_parameter". ST_INVALID. */
 enum status query_fault(const struct query *query, const char *name, const char *hint,
                         struct error *err, const char *format, ...)

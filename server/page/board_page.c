@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
+#include "server/page/page_query.h"
 #include "server/page/records_view.h"
 #include "server/page/render.h"
 #include "server/rank/filter.h"
@@ -72,44 +73,13 @@ static void fill_pages(struct arena *arena, const struct task *task,
                        const struct board_query *query, size_t page_count, size_t current,
                        struct board_view *view);
 
-/* Empty fields of the form are none. */
-static void read_choice(struct query *query, const char *name, const char *const *choices,
-                        size_t count, size_t *index, struct error *err)
-{
-    struct str text;
-
-    if (!query_read_text(query, name, &text) || text.len == 0)
-        return;
-    for (size_t i = 0; i < count; i++)
-        if (str_eq_cstr(text, choices[i])) {
-            *index = i;
-            return;
-        }
-    (void)query_fault(query, name, NULL, err, "'%.*s' is not known here",
-                      (int)str_utf8_cut(text, 64), text.data);
-}
-
-static void read_date(struct query *query, const char *name, struct str *text, bool *has,
-                      int64_t *days, struct error *err)
-{
-    struct error reason = {0};
-    bool padded;
-
-    if (!query_read_text(query, name, text) || text->len == 0)
-        return;
-    *has = clock_parse_date(*text, days, &padded, &reason) == ST_OK;
-    if (!*has)
-        (void)query_fault(query, name, "write it as yyyy-mm-dd", err, "%s is not a date: %s", name,
-                          reason.detail);
-}
-
 enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
                              struct error *err)
 {
     static const char *const directions[] = {"asc", "desc"}, *const bests[] = {"entry", "author"};
     const char *names[SORT_COUNT];
     size_t sort = SORT_PLACE, direction = 0, tier = ARRAY_LEN(tiers), best = 0;
-    struct str by, devices;
+    struct str by;
 
     for (size_t i = 0; i < SORT_COUNT; i++)
         names[i] = sorts[i].name;
@@ -118,20 +88,19 @@ enum status board_query_read(struct query *query, const struct task *task, struc
         (!board_by_parse(by, &out->by) || !board_by_fits(out->by, task)))
         (void)query_fault(query, "by", NULL, err, "%s has no board by '%.*s'", task->title,
                           (int)str_utf8_cut(by, 64), by.data);
-    read_choice(query, "sort", names, SORT_COUNT, &sort, err);
-    read_choice(query, "dir", directions, ARRAY_LEN(directions), &direction, err);
-    read_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err);
-    read_date(query, "from", &out->from, &out->has_from, &out->from_days, err);
-    read_date(query, "to", &out->to, &out->has_to, &out->to_days, err);
-    read_date(query, "as_of", &out->as_of, &out->has_as_of, &out->as_of_days, err);
-    read_choice(query, "best", bests, ARRAY_LEN(bests), &best, err);
+    page_query_choice(query, "sort", names, SORT_COUNT, &sort, err);
+    page_query_choice(query, "dir", directions, ARRAY_LEN(directions), &direction, err);
+    page_query_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err);
+    page_query_date(query, "from", &out->from, &out->has_from, &out->from_days, err);
+    page_query_date(query, "to", &out->to, &out->has_to, &out->to_days, err);
+    page_query_date(query, "as_of", &out->as_of, &out->has_as_of, &out->as_of_days, err);
+    page_query_choice(query, "best", bests, ARRAY_LEN(bests), &best, err);
     out->best_author = best == 1;
-    if (query_read_text(query, "devices", &devices) && devices.len > 0)
-        (void)query_read_i64(query, "devices", 1, FILTER_DEVICES_MAX, &out->devices, err);
+    page_query_number(query, "devices", FILTER_DEVICES_MAX, &out->devices, err);
     (void)query_read_text(query, "cloud", &out->cloud);
     out->cloud = str_trim(out->cloud);
-    (void)query_read_i64(query, "page", 1, BOARD_ENTRIES_MAX, &out->page, err);
-    (void)query_read_i64(query, "hl", 1, INT64_MAX, &out->highlight, err);
+    page_query_number(query, "page", BOARD_ENTRIES_MAX, &out->page, err);
+    page_query_number(query, "hl", INT64_MAX, &out->highlight, err);
     out->sort = (enum board_sort)sort;
     out->descending = direction == 1;
     if (tier < ARRAY_LEN(tiers))
@@ -140,7 +109,9 @@ enum status board_query_read(struct query *query, const struct task *task, struc
     (void)query_read_text(query, "framework", &out->framework);
     out->hardware = str_trim(out->hardware);
     out->framework = str_trim(out->framework);
-    return err->status; /* a page does not mind parameters of others: campaign tags and the like */
+    if (out->has_from && out->has_to)
+        query_check_period(query, out->from_days, out->to_days, err);
+    return err->status;
 }
 
 /* ---- addresses ---- */

@@ -12,7 +12,7 @@
 
 #define PAGE_BYTES_MAX (4u << 20)
 
-enum page_theme { THEME_SYSTEM, THEME_LIGHT, THEME_DARK };
+enum page_theme { THEME_SYSTEM, THEME_LIGHT, THEME_DARK, THEME_COUNT };
 enum page_section {
     SECTION_NONE,
     SECTION_TASKS,

@@ -13,6 +13,7 @@
 #include "server/page/entry_page.h"
 #include "server/page/feed.h"
 #include "server/page/home_page.h"
+#include "server/page/page_query.h"
 #include "server/page/price_page.h"
 #include "server/page/problem_page.h"
 #include "server/page/profile_page.h"
@@ -113,15 +114,23 @@ const char *page_local_address(struct arena *arena, struct str address)
 
 static void handle_theme(struct request *request, struct response *response)
 {
-    struct str to = {0}, back = {0};
-    enum page_theme theme;
+    const char *names[THEME_COUNT];
+    size_t theme = THEME_SYSTEM;
+    struct error err = {0};
+    struct str back = {0};
 
-    (void)query_read_text(&request->query, "to", &to);
-    (void)query_read_text(&request->query, "back", &back);
-    theme = layout_theme_parse(to);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        names[i] = layout_theme_name((enum page_theme)i);
+    page_query_choice(&request->query, "to", names, ARRAY_LEN(names), &theme, &err);
+    if (err.status != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    (void)query_read_text(&request->query, "back",
+                          &back); /* one that leads elsewhere is no fault */
     response_add_header(response, "Set-Cookie",
-                        "theme=%s; Path=/; Max-Age=%d; SameSite=Lax; HttpOnly",
-                        layout_theme_name(theme), theme == THEME_SYSTEM ? 0 : COOKIE_S);
+                        "theme=%s; Path=/; Max-Age=%d; SameSite=Lax; HttpOnly", names[theme],
+                        theme == THEME_SYSTEM ? 0 : COOKIE_S);
     response_add_header(response, "Cache-Control", "no-store");
     response_send_redirect(response, 303, page_local_address(request->arena, back));
 }
@@ -350,9 +359,13 @@ static enum status draw_run(struct page_work *work, struct buf *out)
     struct entry_record entry;
     struct epoch_record *epochs;
     struct run_page data = {.run = &run, .entry = &entry};
-    struct str x = {0};
+    static const char *const axes[] = {"time", "epoch"};
+    size_t axis = 0;
     int64_t id;
 
+    page_query_choice(&work->request->query, "x", axes, ARRAY_LEN(axes), &axis, &work->err);
+    if (work->err.status != ST_OK)
+        return work->err.status;
     if (request_arg_id(work->request, 0, &id, &work->err) != ST_OK ||
         store_get_run(work->reader, &work->arena, id, &run, &work->err) != ST_OK ||
         store_get_entry(work->reader, &work->arena, run.entry_id, &entry, &work->err) != ST_OK ||
@@ -363,7 +376,7 @@ static enum status draw_run(struct page_work *work, struct buf *out)
     if (data.task == NULL)
         return work->err.status;
     data.epochs = epochs;
-    data.by_epoch = query_read_text(&work->request->query, "x", &x) && str_eq_cstr(x, "epoch");
+    data.by_epoch = axis == 1;
     page_render_run(out, &work->frame, &data);
     return ST_OK;
 }

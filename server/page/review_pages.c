@@ -7,6 +7,7 @@
 #include "server/api/api.h"
 #include "server/api/review_read.h"
 #include "server/app.h"
+#include "server/page/page_query.h"
 #include "server/page/pages.h"
 #include "server/page/review_view.h"
 #include "server/store/read.h"
@@ -23,6 +24,8 @@ static enum status fill_list(struct request *request, struct store_reader *reade
                              struct page_frame *frame, struct buf *out, struct error *err);
 static enum status fill_one(struct request *request, struct store_reader *reader,
                             struct page_frame *frame, struct buf *out, struct error *err);
+static enum status read_place(struct request *request, struct submission_page *page,
+                              struct error *err);
 static enum status read_files(struct request *request, struct store_reader *reader,
                               struct arena *arena, struct submission_page *page, struct error *err);
 static enum status judge(struct arena *arena, const struct submission_files *files,
@@ -140,7 +143,7 @@ static const struct route routes[] = {
     {.method = HTTP_POST,
      .pattern = "/submissions/{submission}/withdraw",
      .handle = handle_take_back,
-     .scopes = SCOPE_SUBMIT | SCOPE_REVIEW | SCOPE_JOBS,
+     .scopes = SCOPE_SUBMIT | SCOPE_JOBS,
      .media = MEDIA_FORM,
      .html = true},
     {.method = HTTP_POST,
@@ -203,12 +206,16 @@ static enum status fill_list(struct request *request, struct store_reader *reade
     struct submission_filter filter = {.limit = ROWS + 1};
     struct submissions_page page = {0};
     struct submission_record *rows;
-    struct str state = {0};
-    struct error ignored = {0};
+    const char *const *states;
+    const size_t count = page_states(&states);
+    size_t state = count;
 
-    if (query_read_text(&request->query, "state", &state) && page_is_state(state))
-        filter.state = page.state = state;
-    (void)query_read_i64(&request->query, "before", 1, INT64_MAX, &filter.before_id, &ignored);
+    page_query_choice(&request->query, "state", states, count, &state, err);
+    if (state < count)
+        filter.state = page.state = str_from_cstr(states[state]);
+    page_query_number(&request->query, "before", INT64_MAX, &filter.before_id, err);
+    if (err->status != ST_OK)
+        return err->status;
     if (store_list_submissions(reader, frame->arena, &filter, &rows, &page.count, err) != ST_OK)
         return err->status;
     if (page.count > ROWS) {
@@ -250,12 +257,31 @@ static enum status fill_one(struct request *request, struct store_reader *reader
     page.history = history;
     page.revisions = revisions;
     page.steps = steps;
-    (void)query_read_text(&request->query, "file", &page.comment_file);
-    (void)query_read_text(&request->query, "line", &page.comment_line);
-    if (read_files(request, reader, arena, &page, err) != ST_OK)
+    if (read_files(request, reader, arena, &page, err) != ST_OK ||
+        read_place(request, &page, err) != ST_OK)
         return err->status;
     page_render_submission(out, frame, &page);
     return ST_OK;
+}
+
+/* Where the form of a comment begins: a file of the submission and a line. */
+static enum status read_place(struct request *request, struct submission_page *page,
+                              struct error *err)
+{
+    struct query *query = &request->query;
+    int64_t line = 0;
+    bool known;
+
+    (void)query_read_text(query, "file", &page->comment_file);
+    known = page->comment_file.len == 0;
+    for (size_t i = 0; !known && i < page->file_count; i++)
+        known = str_eq_cstr(page->comment_file, page->files[i].name);
+    if (!known)
+        (void)query_fault(query, "file", NULL, err, "the submission has no file '%.*s'",
+                          (int)str_utf8_cut(page->comment_file, 64), page->comment_file.data);
+    page_query_number(query, "line", INT64_MAX, &line, err);
+    (void)query_read_text(query, "line", &page->comment_line);
+    return err->status;
 }
 
 /* The files as the reader may see them: the entry's address is its owner's and the reviewers' alone. */

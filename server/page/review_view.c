@@ -132,12 +132,10 @@ void page_render_submissions(struct buf *out, const struct page_frame *frame,
     template_submissions(out, &view);
 }
 
-bool page_is_state(struct str text)
+size_t page_states(const char *const **words)
 {
-    for (size_t i = 0; i < ARRAY_LEN(states); i++)
-        if (str_eq_cstr(text, states[i]))
-            return true;
-    return false;
+    *words = states;
+    return ARRAY_LEN(states);
 }
 
 static void fill_state(struct arena *arena, const struct page_frame *frame,
@@ -233,7 +231,7 @@ static void fill_steps(struct arena *arena, const struct submission_page *data,
         if (strcmp(step->scope, "review") == 0 && may_review(data))
             actions[view->actions_count++].value = layout_text(step->action);
         else if (strcmp(step->action, "withdraw") == 0 && is_owner(data))
-            view->may_withdraw = true;
+            view->may_withdraw = (data->user->scopes & (SCOPE_SUBMIT | SCOPE_JOBS)) != 0;
     }
     view->actions = actions;
 }

@@ -33,7 +33,7 @@ REFUSALS = {
     "412": lambda call: call.method == "PATCH",
     "413": lambda call: call.has_body,
     "415": lambda call: call.has_body,
-    "422": lambda call: call.path.startswith("/v1/") and call.id != "openapi",
+    "422": lambda call: True,
     "428": lambda call: call.method == "PATCH",
     "429": lambda call: call.path.startswith("/v1/"),
     "503": lambda call: call.path.startswith("/v1/") and call.id != "openapi",
@@ -253,12 +253,13 @@ class Runner:
         if call.method == "GET" and any(p["in"] == "path" for p in call.parameters):
             tries.append(("of what is not there", step.caller, call.path.replace("{" + next(p["name"] for p in call.parameters if p["in"] == "path") + "}",
                                                                                    "987654321"), 404))
-        if "422" in call.responses and not call.secured:
-            tries.append(("with an unknown parameter", step.caller, call.path + "?no_such_parameter=1", 422))
+        tries.append(("with an unknown parameter", step.caller, call.path + "?no_such_parameter=1", 422))
         for what, caller, path, status in tries:
             other = Step(call.id, caller, **step.path)
             target = self.target(call, other, path)
             headers = {"Authorization": f"Bearer {self.tokens.get(caller) or self.saved[caller]}"} if caller else {}
+            if call.method == "PATCH":
+                headers["If-Match"] = "*"
             if media:
                 headers["Content-Type"] = media if media != "multipart/form-data" else f"{media}; boundary={BOUNDARY}"
             body = None if media is None else multipart(example) if media == "multipart/form-data" else \
