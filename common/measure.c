@@ -175,22 +175,11 @@ struct measure_trimmed measure_trim(double *values, size_t count, size_t dropped
     return left;
 }
 
-void measure_profile(const double *times, size_t rows, size_t columns, double r_max, double *scores)
+double measure_profile_share(double ratio, size_t columns, double r_max)
 {
     assert(r_max > 1.0);
-    for (size_t row = 0; row < rows; row++)
-        scores[row] = 0.0;
-    for (size_t column = 0; column < columns; column++) {
-        double best = HUGE_VAL;
-
-        for (size_t row = 0; row < rows; row++)
-            best = fmin(best, times[row * columns + column]);
-        if (isinf(best))
-            continue; /* nobody reached it */
-        for (size_t row = 0; row < rows; row++)
-            scores[row] += fmax(0.0, r_max - times[row * columns + column] / best) /
-                           ((double)columns * (r_max - 1.0));
-    }
+    assert(columns > 0);
+    return fmax(0.0, r_max - ratio) / ((double)columns * (r_max - 1.0));
 }
 
 struct measure_trials measure_trials(const int64_t *tta_ns, size_t reached, size_t count)

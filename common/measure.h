@@ -58,11 +58,10 @@ struct measure_trimmed {
 };
 struct measure_trimmed measure_trim(double *values, size_t count, size_t dropped);
 
-/* AlgoPerf's score of each row of a table of times (rows: submissions, columns: workloads; INFINITY: never reached):
- * with r = time / the column's best, the mean over the columns of max(0, r_max - r) / (r_max - 1). A column that
- * nobody reached gives 0 to all. times: row by row, all > 0; r_max > 1; scores: one per row. */
-void measure_profile(const double *times, size_t rows, size_t columns, double r_max,
-                     double *scores);
+/* What one of the columns (workloads) gives to AlgoPerf's score of a row (a submission), whose sum over the columns it
+ * is: max(0, r_max - r) / (r_max - 1) / columns, with r the row's time there / the best of all rows. A column that the
+ * row never reached gives nothing. ratio >= 1; r_max > 1. */
+double measure_profile_share(double ratio, size_t columns, double r_max);
 
 /* n runs of one entry, of which some reached the target in so many nanoseconds. */
 struct measure_trials {

@@ -6,7 +6,6 @@
 
 #include "common/decimal.h"
 #include "server/api/api.h"
-#include "server/api/board_load.h"
 #include "server/api/boards.h"
 #include "server/api/json_out.h"
 #include "server/app.h"
@@ -32,7 +31,7 @@ void handle_get_profile(struct request *request, struct response *response)
         response_send_error(response, &err);
         return;
     }
-    arena_init(&arena, BOARD_ARENA_BYTES);
+    arena_init(&arena, PROFILE_ARENA_BYTES);
     if (profile_load(request->app, &form, &arena, &profile, &err) != ST_OK) {
         response_send_error(response, &err);
     } else {
@@ -88,19 +87,18 @@ enum status profile_load(struct app *app, const struct profile_form *form, struc
                          struct profile *profile, struct error *err)
 {
     const struct kept **kept = ARENA_NEW_ARRAY(arena, app->tasks->count, const struct kept *);
-    struct board *boards = ARENA_NEW_ARRAY(arena, form->count, struct board);
+    struct profile_board boards[PROFILE_TASKS_MAX];
     enum status status;
 
-    if (kept == NULL || boards == NULL)
+    if (kept == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for a profile");
     status = boards_begin_all(app->boards, kept, err);
     if (status != ST_OK)
         return status;
-    for (size_t i = 0; i < form->count && status == ST_OK; i++)
-        status = kept_rank(kept[form->tasks[i] - app->tasks->tasks],
-                           &(struct board_rule){.by = BOARD_TIME}, arena, &boards[i], err);
-    if (status == ST_OK)
-        status = profile_build(boards, form->count, form->group, arena, profile, err);
+    for (size_t i = 0; i < form->count; i++)
+        boards[i].entries =
+            kept_ranked(kept[form->tasks[i] - app->tasks->tasks], BOARD_TIME, &boards[i].count);
+    status = profile_build(boards, form->count, form->group, arena, profile, err);
     if (status != ST_OK)
         boards_end_all(app->boards);
     return status;
@@ -118,6 +116,7 @@ static void write_json(struct response *response, const struct profile_form *for
     json_out_end(&out, ']');
     json_out_text(&out, "group", form->group == PROFILE_AUTHOR ? "author" : "author-hardware");
     json_out_double(&out, "r_max", PROFILE_R_MAX);
+    json_out_i64(&out, "total", (int64_t)profile->total);
     json_out_begin(&out, "items", '[');
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *row = &profile->rows[i];

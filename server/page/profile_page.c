@@ -41,6 +41,9 @@ void page_render_profile(struct buf *out, const struct page_frame *frame,
         view.csv_href = format_text(frame->arena, "%.*s&format=csv", STR_ARG(view.json_href));
         view.group_href = format_text(frame->arena, "/profile?tasks=%.*s&group=%s", STR_ARG(tasks),
                                       group_name(other));
+        if (data->profile->row_count < data->profile->total)
+            view.left_out = format_text(frame->arena, "The best %zu of %zu.",
+                                        data->profile->row_count, data->profile->total);
         fill_rows(frame->arena, data, &view);
     }
     template_profile(out, &view);

@@ -1,4 +1,5 @@
-/* server/rank/profile.c: see profile.h. */
+/* server/rank/profile.c: see profile.h. Every entry of every board is sorted by whose row it is; a row is then a stretch
+ * of them, the boards' own entries are never copied, and cells are made for the rows that are described. */
 #include "server/rank/profile.h"
 
 #include <assert.h>
@@ -11,87 +12,107 @@
 /* Scores are sums of a few ratios: those nearer than this are one. */
 #define SAME_SCORE 1e-9
 
+static_assert(PROFILE_ROWS_MAX * (sizeof(struct profile_row) +
+                                  PROFILE_TASKS_MAX * sizeof(struct profile_cell)) <
+                  PROFILE_ARENA_BYTES / 2,
+              "the described rows fit");
+
 struct found { /* an entry on one of the boards */
-    const char *author, *hardware;
+    const struct board_entry *entry;
+    const char *hardware; /* "": it does not count */
     size_t board, item;
 };
+struct stretch { /* of the entries of one row */
+    const struct found *first;
+    size_t count;
+    double score;
+};
+struct building {
+    const struct profile_board *boards;
+    size_t board_count;
+    enum profile_group group;
+    int64_t best_ns[PROFILE_TASKS_MAX];
+    struct found *found;
+    size_t found_count;
+    struct stretch *stretches;
+    size_t stretch_count;
+};
 
-static struct found *list_found(const struct board *boards, size_t count, enum profile_group group,
-                                struct arena *arena, size_t *found_count);
+static bool list_found(struct building *building);
 static int compare_found(const void *left, const void *right);
+static bool list_stretches(struct building *building);
 static bool same_row(const struct found *a, const struct found *b);
-static int compare_rows(const void *left, const void *right);
-static void place_rows(struct profile *profile);
+static bool is_best(const struct stretch *stretch, size_t index);
+static double ratio_of(const struct building *building, const struct found *found);
+static int compare_stretches(const void *left, const void *right);
+static void fill_row(const struct building *building, const struct stretch *stretch,
+                     struct profile_row *row);
+static void place_rows(const struct building *building, struct profile *profile);
 
-enum status profile_build(const struct board *boards, size_t count, enum profile_group group,
-                          struct arena *arena, struct profile *profile, struct error *err)
+enum status profile_build(const struct profile_board *boards, size_t count,
+                          enum profile_group group, struct arena *arena, struct profile *profile,
+                          struct error *err)
 {
-    size_t found_count = 0;
-    const struct found *found = list_found(boards, count, group, arena, &found_count);
-    struct profile_cell *cells = ARENA_NEW_ARRAY(arena, found_count * count, struct profile_cell);
-    double *times = ARENA_NEW_ARRAY(arena, found_count * count, double);
-    double *scores = ARENA_NEW_ARRAY(arena, found_count, double);
+    struct building building = {.boards = boards, .board_count = count, .group = group};
+    enum status status = ST_OK;
+    struct profile_cell *cells;
 
     assert(count > 0 && count <= PROFILE_TASKS_MAX);
-    *profile = (struct profile){.rows = ARENA_NEW_ARRAY(arena, found_count, struct profile_row)};
-    if (found == NULL || cells == NULL || times == NULL || scores == NULL || profile->rows == NULL)
-        return error_set(err, ST_NO_MEMORY, NULL, "no memory for a profile");
-    for (size_t i = 0; i < found_count; i++) {
-        const struct board *board = &boards[found[i].board];
-        const struct board_entry *entry = board->items[found[i].item].row;
-        const size_t row = profile->row_count - (i > 0 && same_row(&found[i - 1], &found[i]));
-        struct profile_cell *cell = &cells[row * count + found[i].board];
-
-        if (row == profile->row_count) {
-            profile->rows[profile->row_count++] =
-                (struct profile_row){.author = entry->author,
-                                     .hardware = group == PROFILE_AUTHOR ? NULL : entry->hardware,
-                                     .cells = &cells[row * count]};
-            for (size_t task = 0; task < count; task++)
-                times[row * count + task] = HUGE_VAL;
-        }
-        if (cell->entry != NULL)
-            continue; /* a slower one of the same row */
-        cell->entry = entry;
-        cell->ratio = (double)entry->tta_ns / (double)board->items[0].row->tta_ns;
-        times[row * count + found[i].board] = (double)entry->tta_ns;
+    *profile = (struct profile){0};
+    if (!list_found(&building) || !list_stretches(&building)) {
+        status = error_set(err, ST_NO_MEMORY, NULL, "no memory for a profile");
+        goto done;
     }
-    measure_profile(times, profile->row_count, count, PROFILE_R_MAX, scores);
-    for (size_t i = 0; i < profile->row_count; i++)
-        profile->rows[i].score = scores[i];
-    if (profile->row_count > 0)
-        qsort(profile->rows, profile->row_count, sizeof *profile->rows, compare_rows);
-    place_rows(profile);
-    return ST_OK;
+    if (building.stretch_count > 0)
+        qsort(building.stretches, building.stretch_count, sizeof *building.stretches,
+              compare_stretches);
+    profile->total = building.stretch_count;
+    profile->row_count = profile->total < PROFILE_ROWS_MAX ? profile->total : PROFILE_ROWS_MAX;
+    profile->rows = ARENA_NEW_ARRAY(arena, profile->row_count, struct profile_row);
+    cells = ARENA_NEW_ARRAY(arena, profile->row_count * count, struct profile_cell);
+    if (profile->rows == NULL || cells == NULL) {
+        status = error_set(err, ST_NO_MEMORY, NULL, "no memory for a profile");
+        goto done;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        profile->rows[i].cells = &cells[i * count];
+        fill_row(&building, &building.stretches[i], &profile->rows[i]);
+    }
+    place_rows(&building, profile);
+done:
+    free(building.stretches);
+    free(building.found);
+    return status;
 }
 
 /* All entries that have a time above 0, those of one row together and in the order of their boards. */
-static struct found *list_found(const struct board *boards, size_t count, enum profile_group group,
-                                struct arena *arena, size_t *found_count)
+static bool list_found(struct building *building)
 {
-    struct found *found;
     size_t total = 0;
 
-    for (size_t b = 0; b < count; b++)
-        total += boards[b].item_count;
-    found = ARENA_NEW_ARRAY(arena, total, struct found);
-    for (size_t b = 0; b < count && found != NULL; b++)
-        for (size_t i = 0; i < boards[b].item_count; i++) {
-            const struct board_entry *entry = boards[b].items[i].row;
+    for (size_t b = 0; b < building->board_count; b++)
+        total += building->boards[b].count;
+    building->found = calloc(total + 1, sizeof *building->found); /* none is no failure */
+    for (size_t b = 0; b < building->board_count && building->found != NULL; b++)
+        for (size_t i = 0; i < building->boards[b].count; i++) {
+            const struct board_entry *entry = building->boards[b].entries[i];
 
-            if (entry->has_tta && entry->tta_ns > 0)
-                found[(*found_count)++] = (struct found){
-                    entry->author, group == PROFILE_AUTHOR ? "" : entry->hardware, b, i};
+            if (!entry->has_tta || entry->tta_ns <= 0)
+                continue;
+            if (building->best_ns[b] == 0)
+                building->best_ns[b] = entry->tta_ns;
+            building->found[building->found_count++] = (struct found){
+                entry, building->group == PROFILE_AUTHOR ? "" : entry->hardware, b, i};
         }
-    if (*found_count > 0)
-        qsort(found, *found_count, sizeof *found, compare_found);
-    return found;
+    if (building->found_count > 0)
+        qsort(building->found, building->found_count, sizeof *building->found, compare_found);
+    return building->found != NULL;
 }
 
 static int compare_found(const void *left, const void *right)
 {
     const struct found *a = left, *b = right;
-    int order = strcmp(a->author, b->author);
+    int order = strcmp(a->entry->author, b->entry->author);
 
     if (order == 0)
         order = strcmp(a->hardware, b->hardware);
@@ -100,23 +121,71 @@ static int compare_found(const void *left, const void *right)
     return order != 0 ? order : (a->item > b->item) - (a->item < b->item);
 }
 
-static bool same_row(const struct found *a, const struct found *b)
+static bool list_stretches(struct building *building)
 {
-    return strcmp(a->author, b->author) == 0 && strcmp(a->hardware, b->hardware) == 0;
+    size_t count = 0;
+
+    for (size_t i = 0; i < building->found_count; i++)
+        count += i == 0 || !same_row(&building->found[i - 1], &building->found[i]);
+    building->stretches = calloc(count + 1, sizeof *building->stretches);
+    for (size_t i = 0; i < building->found_count && building->stretches != NULL; i++) {
+        struct stretch *stretch;
+
+        if (i == 0 || !same_row(&building->found[i - 1], &building->found[i]))
+            building->stretches[building->stretch_count++].first = &building->found[i];
+        stretch = &building->stretches[building->stretch_count - 1];
+        if (is_best(stretch, stretch->count++))
+            stretch->score += measure_profile_share(ratio_of(building, &building->found[i]),
+                                                    building->board_count, PROFILE_R_MAX);
+    }
+    return building->stretches != NULL;
 }
 
-static int compare_rows(const void *left, const void *right)
+static bool same_row(const struct found *a, const struct found *b)
 {
-    const struct profile_row *a = left, *b = right;
+    return strcmp(a->entry->author, b->entry->author) == 0 && strcmp(a->hardware, b->hardware) == 0;
+}
+
+/* The row's first on its board: the others are slower. */
+static bool is_best(const struct stretch *stretch, size_t index)
+{
+    const struct found *found = &stretch->first[index];
+
+    return index == 0 || found[-1].board != found->board;
+}
+
+static double ratio_of(const struct building *building, const struct found *found)
+{
+    return (double)found->entry->tta_ns / (double)building->best_ns[found->board];
+}
+
+static int compare_stretches(const void *left, const void *right)
+{
+    const struct stretch *a = left, *b = right;
     int order;
 
     if (fabs(a->score - b->score) > SAME_SCORE)
         return a->score > b->score ? -1 : 1;
-    order = strcmp(a->author, b->author);
-    return order != 0 || a->hardware == NULL ? order : strcmp(a->hardware, b->hardware);
+    order = strcmp(a->first->entry->author, b->first->entry->author);
+    return order != 0 ? order : strcmp(a->first->hardware, b->first->hardware);
 }
 
-static void place_rows(struct profile *profile)
+static void fill_row(const struct building *building, const struct stretch *stretch,
+                     struct profile_row *row)
+{
+    row->author = stretch->first->entry->author;
+    row->hardware = building->group == PROFILE_AUTHOR ? NULL : stretch->first->hardware;
+    row->score = stretch->score;
+    for (size_t i = 0; i < stretch->count; i++) {
+        const struct found *found = &stretch->first[i];
+
+        if (is_best(stretch, i))
+            row->cells[found->board] =
+                (struct profile_cell){found->entry, ratio_of(building, found)};
+    }
+}
+
+static void place_rows(const struct building *building, struct profile *profile)
 {
     for (size_t i = 0; i < profile->row_count; i++) {
         struct profile_row *row = &profile->rows[i];
@@ -127,4 +196,8 @@ static void place_rows(struct profile *profile)
             row->tied = row[-1].tied = true;
         }
     }
+    if (profile->row_count > 0 && profile->row_count < profile->total &&
+        fabs(building->stretches[profile->row_count].score -
+             profile->rows[profile->row_count - 1].score) <= SAME_SCORE)
+        profile->rows[profile->row_count - 1].tied = true; /* with one that is not described */
 }

@@ -13,7 +13,8 @@
 #include "server/rank/board.h"
 
 #define PROFILE_TASKS_MAX 32
-#define PROFILE_R_MAX     4.0 /* this many times the best time gives nothing */
+#define PROFILE_ROWS_MAX  1000 /* that are described, the best; all count */
+#define PROFILE_R_MAX     4.0  /* this many times the best time gives nothing */
 
 enum profile_group { PROFILE_AUTHOR, PROFILE_AUTHOR_HARDWARE };
 
@@ -29,12 +30,21 @@ struct profile_row {
     struct profile_cell *cells; /* as many as tasks */
 };
 struct profile {
-    struct profile_row *rows; /* by score, then author, then hardware */
+    struct profile_row *rows; /* by score, then author, then hardware; PROFILE_ROWS_MAX at most */
     size_t row_count;
+    size_t total; /* of all rows, those that are not described as well */
 };
 
-/* boards: by time, ranked; 1..PROFILE_TASKS_MAX of them. ST_NO_MEMORY. */
-enum status profile_build(const struct board *boards, size_t count, enum profile_group group,
-                          struct arena *arena, struct profile *profile, struct error *err);
+struct profile_board {                        /* of one task, by time */
+    const struct board_entry *const *entries; /* best first */
+    size_t count;
+};
+
+/* boards: 1..PROFILE_TASKS_MAX of them, of any size: what is needed to rank them is taken and given back within, and
+ * `arena` holds the described rows alone, PROFILE_ARENA_BYTES at most. ST_NO_MEMORY: the host has no more. */
+#define PROFILE_ARENA_BYTES (4u << 20)
+enum status profile_build(const struct profile_board *boards, size_t count,
+                          enum profile_group group, struct arena *arena, struct profile *profile,
+                          struct error *err);
 
 #endif

@@ -246,18 +246,22 @@ static void trimming_leaves_out_both_extremes(void **state)
 /* measures.md, Check values: rows are submissions, columns workloads. */
 static void profile_is_algoperfs(void **state)
 {
-    static const double times[] = {100, 200, 300, 150, 100, INFINITY, 450, 300, 310};
+    static const double times[3][3] = {{100, 200, 300}, {150, 100, 0}, {450, 300, 310}};
+    static const double best[] = {100, 100, 300}; /* 0 above: never reached */
     static const double want[] = {0.888889, 0.611111, 0.440741};
-    static const double nobody[] = {INFINITY, 1, INFINITY, 4};
-    double scores[3];
 
     (void)state;
-    measure_profile(times, 3, 3, 4.0, scores);
-    for (size_t i = 0; i < ARRAY_LEN(want); i++)
-        assert_true(fabs(scores[i] - want[i]) < 5e-7);
-    measure_profile(nobody, 2, 2, 4.0, scores);
-    assert_true(fabs(scores[0] - 0.5) < NEAR); /* of two workloads one was reached by nobody */
-    assert_true(fabs(scores[1]) < NEAR);       /* 4 times the best: nothing */
+    for (size_t row = 0; row < ARRAY_LEN(want); row++) {
+        double score = 0.0;
+
+        for (size_t i = 0; i < ARRAY_LEN(best); i++)
+            if (times[row][i] > 0.0)
+                score += measure_profile_share(times[row][i] / best[i], ARRAY_LEN(best), 4.0);
+        assert_true(fabs(score - want[row]) < 5e-7);
+    }
+    assert_true(fabs(measure_profile_share(1.0, 2, 4.0) - 0.5) < NEAR);
+    assert_true(fabs(measure_profile_share(4.0, 2, 4.0)) < NEAR); /* 4 times the best: nothing */
+    assert_true(fabs(measure_profile_share(9.0, 2, 4.0)) < NEAR);
 }
 
 int main(void)

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -17,13 +19,16 @@ static struct arena arena;
 static struct profile build(const char *const *authors, const char *const *hardware,
                             const int64_t *times, size_t rows, enum profile_group group)
 {
-    struct board boards[TASKS] = {{0}};
+    struct profile_board boards[TASKS] = {{0}};
     struct profile profile;
 
     arena_fini(&arena);
     arena_init(&arena, 1 << 20);
     for (size_t t = 0; t < TASKS; t++) {
-        boards[t].items = ARENA_NEW_ARRAY(&arena, rows, struct board_item);
+        const struct board_entry **entries =
+            ARENA_NEW_ARRAY(&arena, rows, const struct board_entry *);
+
+        boards[t].entries = entries;
         for (int64_t value = 1; value < 1000; value++) /* in the board's order */
             for (size_t r = 0; r < rows; r++)
                 if (times[r * TASKS + t] == value) {
@@ -34,7 +39,7 @@ static struct profile build(const char *const *authors, const char *const *hardw
                                                   .hardware = hardware[r],
                                                   .has_tta = true,
                                                   .tta_ns = value};
-                    boards[t].items[boards[t].item_count++].row = entry;
+                    entries[boards[t].count++] = entry;
                 }
     }
     assert_int_equal(profile_build(boards, TASKS, group, &arena, &profile, NULL), ST_OK);
@@ -99,6 +104,46 @@ static void no_entries_no_rows(void **state)
     assert_int_equal(build(nobody, nobody, times, 1, PROFILE_AUTHOR).row_count, 0);
 }
 
+/* As many as a board may have, on every board, each of another author: the arena is that of a request. */
+static void boards_of_any_size_fit_the_arena(void **state)
+{
+    enum { ROWS = BOARD_ENTRIES_MAX, BOARDS = 3, NAME_BYTES = 8 };
+    struct board_entry *entries = calloc(ROWS, sizeof *entries);
+    const struct board_entry **sorted = calloc(ROWS, sizeof *sorted);
+    char *names = calloc(ROWS, NAME_BYTES);
+    struct profile_board boards[PROFILE_TASKS_MAX] = {{0}};
+    struct profile profile;
+
+    (void)state;
+    assert_true(entries != NULL && sorted != NULL && names != NULL);
+    for (size_t i = 0; i < ROWS; i++) {
+        (void)snprintf(&names[i * NAME_BYTES], NAME_BYTES, "%06zu", i);
+        entries[i] = (struct board_entry){.entry = (int64_t)i + 1,
+                                          .author = &names[i * NAME_BYTES],
+                                          .hardware = "x",
+                                          .has_tta = true,
+                                          .tta_ns = 1000000 + (int64_t)(i < 999 ? i : 999)};
+        sorted[i] = &entries[i];
+    }
+    for (size_t b = 0; b < PROFILE_TASKS_MAX; b++)
+        boards[b] = (struct profile_board){sorted, b < BOARDS ? ROWS : 2000};
+    arena_fini(&arena);
+    arena_init(&arena, PROFILE_ARENA_BYTES);
+    assert_int_equal(
+        profile_build(boards, PROFILE_TASKS_MAX, PROFILE_AUTHOR_HARDWARE, &arena, &profile, NULL),
+        ST_OK);
+    assert_int_equal(profile.total, ROWS);
+    assert_int_equal(profile.row_count, PROFILE_ROWS_MAX);
+    assert_string_equal(profile.rows[998].author, "000998");
+    assert_false(profile.rows[998].tied);
+    assert_true(profile.rows[999].tied); /* with those that are not described */
+    assert_int_equal(profile.rows[999].place, 1000);
+    assert_true(profile.rows[999].cells[PROFILE_TASKS_MAX - 1].entry == &entries[999]);
+    free(names);
+    free(sorted);
+    free(entries);
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -113,6 +158,7 @@ int main(void)
         cmocka_unit_test(the_fastest_entry_of_a_row_counts),
         cmocka_unit_test(equal_scores_share_a_place),
         cmocka_unit_test(no_entries_no_rows),
+        cmocka_unit_test(boards_of_any_size_fit_the_arena),
     };
 
     return cmocka_run_group_tests(tests, NULL, teardown);
