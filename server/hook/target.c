@@ -7,7 +7,9 @@
 #include "server/hook/address.h"
 
 static enum status refuse(struct error *err, const char *hint, const char *why);
+static enum status check_written(struct str text, struct error *err);
 static enum status check_parts(CURLU *parts, bool allow_private, struct error *err);
+static bool has_dns_lengths(struct str host);
 static bool has_part(CURLU *parts, CURLUPart part);
 static bool is_plain_host(const char *host);
 static enum status check_port(const char *port, bool allow_private, struct error *err);
@@ -26,6 +28,9 @@ enum status target_check(struct str text, bool allow_private, struct arena *aren
         if (text.data[i] <= ' ' || text.data[i] > '~' || text.data[i] == '\\')
             return refuse(err, "write other characters as %XX, names in other scripts as xn--",
                           "it is visible ASCII");
+    status = check_written(text, err);
+    if (status != ST_OK)
+        return status;
     copy = arena_copy(arena, text);
     parts = curl_url();
     if (copy == NULL || parts == NULL) {
@@ -61,6 +66,29 @@ static enum status refuse(struct error *err, const char *hint, const char *why)
                           "the url cannot be that of a webhook: %s", why);
 }
 
+/* What libcurl would mend in silence: a slash too few or too many, %XX in the host, a colon without a port. */
+static enum status check_written(struct str text, struct error *err)
+{
+    static const char hint[] = "write it as https://host/path";
+    struct str rest = text;
+    size_t colon, end = 0;
+
+    if (!str_find_char(text, ':', &colon) ||
+        !str_starts_with(str_slice(text, colon, text.len), STR("://")))
+        return refuse(err, hint, "its scheme is not followed by \"://\"");
+    rest = str_slice(text, colon + 3, text.len);
+    while (end < rest.len && strchr("/?#", rest.data[end]) == NULL) {
+        if (rest.data[end] == '%')
+            return refuse(err, "write names in other scripts as xn--", "its host has a %XX");
+        end++;
+    }
+    if (end == 0)
+        return refuse(err, hint, "its host is missing");
+    if (rest.data[end - 1] == ':')
+        return refuse(err, "leave the colon out", "its port is missing");
+    return ST_OK;
+}
+
 static enum status check_parts(CURLU *parts, bool allow_private, struct error *err)
 {
     char *scheme = NULL, *host = NULL, *port = NULL;
@@ -78,6 +106,9 @@ static enum status check_parts(CURLU *parts, bool allow_private, struct error *e
         status =
             refuse(err, "write names in other scripts as xn--",
                    "its host is no name of letters, digits, points and hyphens, nor an address");
+    else if (!has_dns_lengths(str_from_cstr(host)))
+        status = refuse(err, NULL,
+                        "its host has more than 253 bytes, or a label of none or more than 63");
     else if (has_part(parts, CURLUPART_FRAGMENT) || has_part(parts, CURLUPART_ZONEID) ||
              has_part(parts, CURLUPART_USER) || has_part(parts, CURLUPART_PASSWORD))
         status = refuse(err, NULL, "it has a fragment, a zone, a user or a password");
@@ -101,6 +132,22 @@ static bool is_plain_host(const char *host)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 
     return host[0] == '[' || (host[0] != '\0' && host[strspn(host, plain)] == '\0');
+}
+
+/* RFC 1035, 2.3.4, without the point that may stand at its end. */
+static bool has_dns_lengths(struct str host)
+{
+    struct str rest = host, label;
+    bool more = true, fits;
+
+    if (host.len > 0 && host.data[0] == '[')
+        return true;
+    if (str_ends_with(host, STR(".")))
+        rest = str_slice(host, 0, host.len - 1);
+    fits = rest.len <= 253;
+    while (str_split_next(&rest, &more, '.', &label))
+        fits = fits && label.len > 0 && label.len <= 63;
+    return fits;
 }
 
 static bool has_part(CURLU *parts, CURLUPart part)

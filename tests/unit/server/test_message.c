@@ -10,6 +10,9 @@
 #include "common/arena.h"
 #include "server/hook/target.h"
 
+#define LABEL_61 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define LABEL_63 LABEL_61 "bb"
+
 /* The example of schema/openapi.yaml (createWebhook), computed there with Python's hmac. */
 static void the_documented_signature_holds(void **state)
 {
@@ -86,7 +89,20 @@ static void only_urls_of_public_https_pass(void **state)
         {"https://0x7f.0.0.1/", NULL, true},
         {"https://2130706433/", NULL, true},
         {"https://0177.0.0.1/", NULL, true},
-        {"https://%31%32%37.0.0.1/", NULL, true},
+        {"https://%31%32%37.0.0.1/", NULL, false},
+        {"https:/example.org", NULL, false},
+        {"https:example.org", NULL, false},
+        {"https:///x", NULL, false},
+        {"https:////example.org/", NULL, false},
+        {"https://exa%6dple.org/", NULL, false},
+        {"https://example.org:/", NULL, false},
+        {"https://a..example.org/", NULL, false},
+        {"https://example.org/?a=%6d", "https://example.org/?a=%6d", true},
+        {"https://" LABEL_63 ".org/", "https://" LABEL_63 ".org/", true},
+        {"https://" LABEL_63 "a.org/", NULL, false},
+        {"https://" LABEL_63 "." LABEL_63 "." LABEL_63 "." LABEL_61 "/",
+         "https://" LABEL_63 "." LABEL_63 "." LABEL_63 "." LABEL_61 "/", true},
+        {"https://" LABEL_63 "." LABEL_63 "." LABEL_63 "." LABEL_61 "a/", NULL, false},
         {"https://0%7f.1/", NULL, false},
         {"https://a%00.example.org/", NULL, false},
         {"https://[::ffff:127.0.0.1]/", NULL, true},
