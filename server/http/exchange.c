@@ -12,6 +12,7 @@
 #include "server/http/exchange_internal.h"
 #include "server/http/form.h"
 #include "server/http/guard.h"
+#include "server/http/media.h"
 #include "server/store/read.h"
 
 enum { SWALLOW_BYTES_MAX = 1 << 20, LOGIN_BYTES_MAX = 1000 };
@@ -45,7 +46,6 @@ static enum MHD_Result refuse(struct exchange *exchange);
 static void answer_options(struct exchange *exchange);
 static void add_allow(struct exchange *exchange);
 static void set_deadline(const struct exchange *exchange, int64_t ms);
-static enum media parse_media(struct str content_type);
 static bool accepts_html_first(struct str accept);
 
 void *exchange_note_target(void *cls, const char *uri, struct MHD_Connection *mhd)
@@ -351,10 +351,11 @@ static enum status admit_body(struct exchange *exchange)
         return has_body ? error_set_code(&exchange->refusal, ST_LIMIT, "body-too-large", NULL, NULL,
                                          "no body is expected here")
                         : ST_OK;
-    request->media = parse_media(type);
+    request->media = media_parse(type);
     if ((has_body || type.len > 0) && (request->media & route->media) == 0)
         return error_set_code(
-            &exchange->refusal, ST_UNSUPPORTED, "unsupported-media-type", NULL, NULL,
+            &exchange->refusal, ST_UNSUPPORTED, "unsupported-media-type", NULL,
+            "beside the boundary of multipart the one parameter is charset=utf-8",
             "the body must be %s%s%s", (route->media & MEDIA_JSON) != 0 ? "application/json" : "",
             (route->media & MEDIA_MULTIPART) != 0 ? " or multipart/form-data" : "",
             (route->media & MEDIA_NDJSON) != 0 ? "application/x-ndjson"
@@ -569,8 +570,13 @@ static enum status parse_body(struct exchange *exchange)
                    ? form_check_csrf(&request->form, request->session, &exchange->refusal)
                    : status;
     }
-    if (request->media != MEDIA_MULTIPART)
-        return ST_OK;
+    if (request->media != MEDIA_MULTIPART) /* RFC 8259, 8.1: JSON on the wire has no mark */
+        return (request->media & (MEDIA_JSON | MEDIA_NDJSON)) != 0 &&
+                       str_starts_with(request->body, STR("\xEF\xBB\xBF"))
+                   ? error_set_code(&exchange->refusal, ST_INVALID, "json_syntax", "body",
+                                    "send it in UTF-8 without the mark",
+                                    "the body begins with a byte order mark (U+FEFF)")
+                   : ST_OK;
     status = multipart_find_boundary(request_header(request, "Content-Type"), &exchange->arena,
                                      &boundary, &exchange->refusal);
     if (status == ST_OK)
@@ -632,28 +638,6 @@ static void set_deadline(const struct exchange *exchange, int64_t ms)
     if (exchange->connection != NULL)
         atomic_store(&exchange->connection->deadline_ns,
                      ms == 0 ? 0 : clock_mono_ns() + ms * (NS_PER_S / 1000));
-}
-
-static enum media parse_media(struct str content_type)
-{
-    static const struct {
-        struct str name;
-        enum media media;
-    } rows[] = {{{"application/json", 16}, MEDIA_JSON},
-                {{"multipart/form-data", 19}, MEDIA_MULTIPART},
-                {{"application/x-ndjson", 20}, MEDIA_NDJSON},
-                {{"application/x-www-form-urlencoded", 33}, MEDIA_FORM}};
-    struct str type = content_type;
-    size_t semicolon;
-
-    if (str_find_char(content_type, ';', &semicolon))
-        type = str_slice(content_type, 0, semicolon);
-    type = str_trim(type);
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (type.len == rows[i].name.len &&
-            strncasecmp(type.data, rows[i].name.data, type.len) == 0)
-            return rows[i].media;
-    return MEDIA_NONE;
 }
 
 static bool accepts_html_first(struct str accept)
