@@ -277,9 +277,8 @@ static void print_flags(const char *path, const struct price_catalog *catalog)
                          "an error or a lag at the source; costs are computed on demand\n",
                          path, row->line, row->flag, row->spot.text, row->on_demand.text);
         else
-            (void)printf("%s:%d\twarning\t%s\t%s\tthe price %.40s is %s\tit is taken as unknown\n",
-                         path, row->line, row->flag, price == &row->spot ? "SpotPrice" : "Price",
-                         price->text,
+            (void)printf("%s:%d\twarning\t%s\t%s\tthe price is %s\tit is taken as unknown\n", path,
+                         row->line, row->flag, price == &row->spot ? "SpotPrice" : "Price",
                          price->tiny ? "below 1e-12 USD an hour, the least that is counted" : "0");
     }
 }

@@ -110,6 +110,10 @@ def rubbish(tap):
         "half.csv": (good + "aws,y,1,1,,,r", "csv_ragged", 3),
         "word.csv": (good + "aws,y,1,1,,,r,free,\n", "not_a_number", 3),
         "open.csv": (good + 'aws,"y,1,1,,,r,3,\n', "csv_quote", 3),
+        "many.csv": (good + "aws,y,1,1,T4,1e308,r,3,\n", "out_of_range", 3),
+        "few.csv": (good + "aws,y,1,1,T4,1e-30,r,3,\n", "out_of_range", 3),
+        "memory.csv": (good + "aws,y,1,1e308,,,r,3,\n", "out_of_range", 3),
+        "long.csv": (good + "aws,y,1,1,,,r,3." + "1" * 5000 + ",\n", "number_too_long", 3),
         "two.csv": (good + "aws,x,1,1,,,r,4,\n", "price_contradicted", 3),
     }
     with Server() as server:
@@ -120,6 +124,12 @@ def rubbish(tap):
             rows = [row.split("\t") for row in got.stdout.splitlines()]
             tap.ok(got.returncode == 2 and rows and rows[0][0] == f"{path}:{line}" and code in [row[2] for row in rows],
                    f"{name}: refused with {code} at line {line}", got.stdout + got.stderr)
+        path = write(server, "tiny.csv", HEADER + "aws,t,1,1,,,r,1e-13,\naws,u,1,1,,,r,0,\n")
+        got = subprocess.run([DAYBREAKD, "prices", "import", path, "--db", path + ".db"], capture_output=True, text=True,
+                             timeout=WAIT_S, check=False)
+        told = [line.split("\t")[3:5] for line in got.stdout.splitlines()]
+        tap.ok(told == [["Price", "the price is below 1e-12 USD an hour, the least that is counted"], ["Price", "the price is 0"]],
+               "a price below the least that is counted is not called 0", told)
         got = prices(server, "import", os.path.join(server.folder, "absent.csv"))
         tap.ok(got.returncode == 2 and got.stderr.count("\n") == 1, "a file that is not there", f"{got.returncode} {got.stderr}")
         tap.ok(prices(server, "import", server.folder).returncode in (2, 4), "a folder")
