@@ -8,7 +8,9 @@
 
 #include "agent/backend/cpu/pool.h"
 #include "agent/command.h"
+#include "agent/data/files.h"
 #include "agent/profile/bench_cases.h"
+#include "agent/profile/bench_steps.h"
 #include "agent/profile/ceiling.h"
 #include "common/build.h"
 #include "common/json.h"
@@ -32,6 +34,8 @@ struct bench_options {
     int64_t threads, batch, runs;
     uint32_t isa;
     enum dtype activations;
+    const char *workload, *recipe, *data_dir; /* whole steps of it instead of kernels */
+    bool profile;
 };
 
 struct bench {
@@ -315,6 +319,29 @@ static enum status choose_precision(struct bench_options *options, struct error 
     return ST_OK;
 }
 
+static enum status run_steps(const struct bench_options *options, struct error *err)
+{
+    char cache[FILES_PATH_BYTES_MAX];
+    const bool automatic = strcmp(options->precision, "auto") == 0;
+    const struct bench_steps steps = {
+        .workload = options->workload,
+        .recipe = options->recipe,
+        .data_dir = options->data_dir != NULL ? options->data_dir : cache,
+        .isa = options->isa_word,
+        .precision = automatic                         ? WORKLOAD_PRECISION_AUTO
+                     : options->activations == DT_BF16 ? WORKLOAD_PRECISION_BF16
+                                                       : WORKLOAD_PRECISION_F32,
+        .json_path = options->json_path,
+        .threads = options->threads,
+        .runs = options->runs,
+        .profile = options->profile,
+    };
+
+    if (options->data_dir == NULL && files_cache_path(cache, options->workload, err) != ST_OK)
+        return err->status;
+    return bench_steps_run(&steps, err);
+}
+
 int command_bench(int argc, char *const *argv)
 {
     struct bench bench = {
@@ -326,6 +353,14 @@ int command_bench(int argc, char *const *argv)
          "auto, avx512-bf16, avx512, avx2 or scalar (default auto)"},
         {"precision", OPT_TEXT, &bench.options.precision, NULL, 0, 0, "auto|f32|bf16",
          "of activations, as training chooses it (default auto)"},
+        {"steps", OPT_TEXT, &bench.options.workload, NULL, 0, 0, "WORKLOAD",
+         "time whole training steps of it instead"},
+        {"recipe", OPT_TEXT, &bench.options.recipe, NULL, 0, 0, "NAME",
+         "with --steps: its recipe (default: the first)"},
+        {"data", OPT_TEXT, &bench.options.data_dir, NULL, 0, 0, "DIR",
+         "with --steps: its data set (default: the cache)"},
+        {"profile", OPT_FLAG, &bench.options.profile, NULL, 0, 0, NULL,
+         "with --steps: then the time of each group of a step"},
         {"threads", OPT_INT, &bench.options.threads, NULL, 0, BENCH_THREADS_MAX, "N",
          "threads; 0: all processors (default 0)"},
         {"batch", OPT_INT, &bench.options.batch, NULL, 1, 65536, "N", "images (default 256)"},
@@ -356,7 +391,8 @@ int command_bench(int argc, char *const *argv)
     if (status == ST_OK)
         status = choose_precision(&bench.options, &err);
     if (status == ST_OK)
-        status = run_all(&bench, &err);
+        status = bench.options.workload != NULL ? run_steps(&bench.options, &err)
+                                                : run_all(&bench, &err);
     bench_close(&bench);
     if (status != ST_OK)
         (void)fprintf(stderr, "%s bench: %s\n", AGENT_PROGRAM, err.detail);

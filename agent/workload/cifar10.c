@@ -31,6 +31,8 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
 static void cifar10_close(void *state);
 static enum status cifar10_print_plan(const struct workload_options *options, FILE *out,
                                       struct error *err);
+static double cifar10_step_flops(void *state);
+static enum status cifar10_profile(void *state, int runs, FILE *out, struct error *err);
 static enum status check_options(const struct workload_options *options, struct cifar10_state *s,
                                  struct error *err);
 static void set_shape(const struct workload_options *options, struct cifar10_state *s);
@@ -54,10 +56,11 @@ static int64_t count_parameters(const struct store *store);
 static const char *const recipe_names[] = {"cifar10-94", "cifar10-quick"};
 static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-whole"};
 
-#define CIFAR10_CALLS                                                           \
-    .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,     \
-    .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save, \
-    .describe = cifar10_describe, .close = cifar10_close, .print_plan = cifar10_print_plan
+#define CIFAR10_CALLS                                                                       \
+    .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,                 \
+    .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save,             \
+    .describe = cifar10_describe, .close = cifar10_close, .print_plan = cifar10_print_plan, \
+    .step_flops = cifar10_step_flops, .profile = cifar10_profile
 
 const struct workload_ops workload_cifar10 = {.name = "cifar10",
                                               .title = "CIFAR-10, convolutional network",
@@ -287,6 +290,18 @@ static enum status cifar10_print_plan(const struct workload_options *options, FI
         plan_print(session_program(s->session, i), out);
     cifar10_close(s);
     return status;
+}
+
+static double cifar10_step_flops(void *state)
+{
+    const struct cifar10_state *s = state;
+
+    return (double)session_program(s->session, s->programs[PROGRAM_TRAIN])->flops;
+}
+
+static enum status cifar10_profile(void *state, int runs, FILE *out, struct error *err)
+{
+    return cifar10_print_profile(state, PROGRAM_TRAIN, runs, out, err);
 }
 
 static enum status check_options(const struct workload_options *options, struct cifar10_state *s,

@@ -96,6 +96,10 @@ struct workload_ops {
     void (*close)(void *state); /* accepts NULL */
     /* What open would compile, as text: needs no data. NULL: the workload has no plan to show. */
     enum status (*print_plan)(const struct workload_options *options, FILE *out, struct error *err);
+    /* Products and sums of the matrix products and convolutions of one training step, as counted from the plan; and the
+     * time of each group of a step, slowest first, over `runs` steps that are taken for it. After start. NULL: neither. */
+    double (*step_flops)(void *state);
+    enum status (*profile)(void *state, int runs, FILE *out, struct error *err);
 };
 
 /* By name, or NULL. The list is in workload.c. */

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""tests/bench/bench_torch.py: whole training steps of the recipe for 94 % beside PyTorch's (Debian's python3-torch), the same
+network, batch, augmentation, optimiser and threads, in turns in one run: ROUNDS (5) times STEPS (3) of each. Medians, ratios
+and the share of this host's multiply-adds. PyTorch trains in its better layout, which a first round finds."""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional
+except ImportError:
+    sys.exit("bench_torch.py: PyTorch is not installed: apt-get install python3-torch")
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+AGENT = os.path.join(os.environ.get("BUILD", os.path.join(ROOT, "build")), "daybreak-agent")
+ROUNDS, STEPS = int(os.environ.get("ROUNDS", "5")), int(os.environ.get("STEPS", "3"))
+THREADS = int(os.environ.get("THREADS", str(len(os.sched_getaffinity(0)))))
+BATCH, IMAGES = 1024, 50000
+TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+
+
+class Group(nn.Module):
+    """conv, max-pool, BN, GELU, conv, BN, GELU (arXiv 2404.00498)."""
+
+    def __init__(self, into, width):
+        super().__init__()
+        self.conv1 = nn.Conv2d(into, width, 3, padding=1, bias=False)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(width, eps=1e-12, momentum=0.4)
+        self.norm2 = nn.BatchNorm2d(width, eps=1e-12, momentum=0.4)
+        for norm in (self.norm1, self.norm2):
+            norm.weight.requires_grad = False
+
+    def forward(self, x):
+        x = functional.gelu(self.norm1(functional.max_pool2d(self.conv1(x), 2)))
+        return functional.gelu(self.norm2(self.conv2(x)))
+
+
+class Network(nn.Module):
+    def __init__(self, widths=(64, 256, 256)):
+        super().__init__()
+        self.whiten = nn.Conv2d(3, 24, 2)
+        self.whiten.weight.requires_grad = False
+        self.groups = nn.Sequential(*(Group(a, b) for a, b in zip((24, *widths), widths)))
+        self.head = nn.Linear(widths[-1], 10, bias=False)
+
+    def forward(self, x):
+        x = self.groups(functional.gelu(self.whiten(x)))
+        return self.head(functional.max_pool2d(x, 3).flatten(1)) / 9
+
+
+class Trainer:
+    """One training whose steps are timed; images are random numbers: what they show costs nothing."""
+
+    def __init__(self, dtype, layout):
+        torch.manual_seed(1)
+        self.dtype, self.layout = dtype, layout
+        self.model = Network().to(dtype).to(memory_format=layout)
+        self.images = torch.randn(IMAGES, 3, 32, 32).to(dtype).to(memory_format=layout)
+        self.labels = torch.randint(10, (IMAGES,))
+        params = [p for p in self.model.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.SGD(params, lr=1e-3, momentum=0.85, weight_decay=1e-3, nesterov=True)
+
+    def augment(self, index):
+        """Reflect by 2, crop at a shift of its own, flip every other: as airbench does, shift by shift."""
+        padded = functional.pad(self.images[index], (2,) * 4, "reflect")
+        shifts = torch.randint(-2, 3, (len(index), 2))
+        out = torch.empty_like(self.images[index])
+        for dy in range(-2, 3):
+            for dx in range(-2, 3):
+                mask = (shifts[:, 0] == dy) & (shifts[:, 1] == dx)
+                out[mask] = padded[mask, :, 2 + dy:34 + dy, 2 + dx:34 + dx]
+        flip = (torch.rand(len(index)) < 0.5).view(-1, 1, 1, 1)
+        return torch.where(flip, out.flip(-1), out).contiguous(memory_format=self.layout)
+
+    def step(self):
+        begin = time.perf_counter()
+        index = torch.randint(IMAGES, (BATCH,))
+        logits = self.model(self.augment(index)).float()
+        loss = functional.cross_entropy(logits, self.labels[index], label_smoothing=0.2, reduction="sum")
+        self.optimiser.zero_grad(set_to_none=True)
+        (loss / BATCH).backward()
+        self.optimiser.step()
+        return time.perf_counter() - begin
+
+
+def ours(precision, isa):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        subprocess.run([AGENT, "bench", "--steps", "cifar10", "--recipe", "cifar10-94", "--runs", str(STEPS), "--threads", str(THREADS),
+                        "--precision", precision, "--isa", isa, "--json", out.name], check=True, stdout=subprocess.DEVNULL)
+        return json.load(open(out.name, encoding="utf-8"))
+
+
+def best_layout(dtype):
+    """Seconds of a step in each layout, after one to warm up."""
+    found = {}
+    for name, layout in (("channels last", torch.channels_last), ("channels first", torch.contiguous_format)):
+        trainer = Trainer(dtype, layout)
+        trainer.step()
+        found[name] = (min(trainer.step() for _ in range(2)), trainer)
+    name = min(found, key=lambda key: found[key][0])
+    print(f"  PyTorch's layouts: {', '.join(f'{key} {value[0]:.3f} s' for key, value in found.items())}; taken: {name}")
+    return found[name][1]
+
+
+def compare(precision, isa):
+    print(f"{precision}, --isa {isa}, {THREADS} threads:")
+    trainer = best_layout(TYPES[precision])
+    times = {"ours": [], "torch": []}
+    shares = []
+    for _ in range(ROUNDS):
+        result = ours(precision, isa)
+        times["ours"] += result["step_seconds"]
+        shares.append(result["share_of_ceiling"])
+        times["torch"] += [trainer.step() for _ in range(STEPS)]
+    for name, all_times in times.items():
+        middle = statistics.median(all_times)
+        print(f"  {name}: median of {len(all_times)} steps {middle:.3f} s, {BATCH / middle:.0f} images/s, "
+              f"{min(all_times):.3f} to {max(all_times):.3f} s")
+    print(f"  ratio {statistics.median(times['torch']) / statistics.median(times['ours']):.2f}; "
+          f"{100 * statistics.median(shares):.0f} % of the multiply-adds of the same moment")
+
+
+def main():
+    torch.set_num_threads(THREADS)
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        print(next(line for line in file if line.startswith("model name")).split(":")[1].strip(), "PyTorch", torch.__version__)
+    flags = open("/proc/cpuinfo", encoding="utf-8").read()
+    if "avx512f" in flags:
+        compare("f32", "avx512")
+    else:
+        compare("f32", "auto")
+    if "avx512_bf16" in flags:
+        compare("bf16", "auto")
+
+
+main()
