@@ -10,6 +10,9 @@ import sys
 import tempfile
 import time
 
+THREADS = int(os.environ.get("THREADS", str(len(os.sched_getaffinity(0)))))
+os.environ["OMP_NUM_THREADS"] = str(THREADS)  # read as PyTorch is loaded; its backward pass has threads of its own
+
 try:
     import torch
     from torch import nn
@@ -20,7 +23,6 @@ except ImportError:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 AGENT = os.path.join(os.environ.get("BUILD", os.path.join(ROOT, "build")), "daybreak-agent")
 ROUNDS, STEPS = int(os.environ.get("ROUNDS", "5")), int(os.environ.get("STEPS", "3"))
-THREADS = int(os.environ.get("THREADS", str(len(os.sched_getaffinity(0)))))
 BATCH, IMAGES = 1024, 50000
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
@@ -62,7 +64,7 @@ class Trainer:
         torch.manual_seed(1)
         self.dtype, self.layout = dtype, layout
         self.model = Network().to(dtype).to(memory_format=layout)
-        self.images = torch.randn(IMAGES, 3, 32, 32).to(dtype).to(memory_format=layout)
+        self.images = torch.randn(IMAGES, 3, 32, 32).to(memory_format=layout)  # F32: its reflection knows no bf16
         self.labels = torch.randint(10, (IMAGES,))
         params = [p for p in self.model.parameters() if p.requires_grad]
         self.optimiser = torch.optim.SGD(params, lr=1e-3, momentum=0.85, weight_decay=1e-3, nesterov=True)
@@ -77,7 +79,7 @@ class Trainer:
                 mask = (shifts[:, 0] == dy) & (shifts[:, 1] == dx)
                 out[mask] = padded[mask, :, 2 + dy:34 + dy, 2 + dx:34 + dx]
         flip = (torch.rand(len(index)) < 0.5).view(-1, 1, 1, 1)
-        return torch.where(flip, out.flip(-1), out).contiguous(memory_format=self.layout)
+        return torch.where(flip, out.flip(-1), out).to(self.dtype).contiguous(memory_format=self.layout)
 
     def step(self):
         begin = time.perf_counter()
