@@ -9,9 +9,9 @@
 
 #include "agent/backend/cpu/pool.h"
 #include "agent/profile/ceiling.h"
-#include "common/str.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/str.h"
 
 #define PROBE_SECONDS   0.03
 #define PROBE_ITEMS_MAX 4096
@@ -28,10 +28,16 @@ struct timing {
     int64_t probe_items;
     int64_t begun_ns; /* of the step under way */
     int64_t runs, taken;
-    double seconds[RUNS_MAX], ceiling[RUNS_MAX]; /* of step i; flops/s, the mean of the probes before and after */
-    double probe;                                /* the last one's */
+    double seconds[RUNS_MAX],
+        ceiling[RUNS_MAX]; /* of step i; flops/s, the mean of the probes before and after */
+    double probe;          /* the last one's */
 };
 
+static enum status time_workload(const struct bench_steps *options,
+                                 const struct workload_ops *workload, struct timing *timing,
+                                 struct error *err);
+static enum status take_steps(const struct workload_ops *workload, void *state,
+                              struct timing *timing, struct error *err);
 static enum status open_timing(struct timing *timing, const struct bench_steps *options,
                                const json_t *facts, struct error *err);
 static double run_probe(struct timing *timing);
@@ -46,63 +52,75 @@ static int compare_doubles(const void *left, const void *right);
 enum status bench_steps_run(const struct bench_steps *options, struct error *err)
 {
     const struct workload_ops *workload = workload_find(options->workload);
-    struct workload_options open = {.recipe = options->recipe,
-                                    .data_dir = options->data_dir,
-                                    .device = "cpu",
-                                    .isa = options->isa,
-                                    .precision = options->precision,
-                                    .threads = (int)options->threads,
-                                    .fusion = true};
-    struct timing *timing = calloc(1, sizeof *timing);
-    const struct workload_control control = {should_stop, on_step, timing};
-    struct workload_progress progress;
+    struct timing *timing;
+    enum status status;
+
+    if (workload == NULL || workload->step_flops == NULL || workload->profile == NULL)
+        return error_set(err, ST_NOT_FOUND, "steps", "there is no workload '%.64s' to time",
+                         options->workload);
+    timing = calloc(1, sizeof *timing);
+    if (timing == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the bench");
+    timing->runs = options->runs;
+    status = time_workload(options, workload, timing, err);
+    pool_destroy(timing->pool);
+    free(timing->probe_args.scratch);
+    free(timing);
+    return status;
+}
+
+static enum status time_workload(const struct bench_steps *options,
+                                 const struct workload_ops *workload, struct timing *timing,
+                                 struct error *err)
+{
+    const struct workload_options open = {.recipe = options->recipe,
+                                          .data_dir = options->data_dir,
+                                          .device = "cpu",
+                                          .isa = options->isa,
+                                          .precision = options->precision,
+                                          .threads = (int)options->threads,
+                                          .fusion = true};
     json_t *facts = NULL;
     void *state = NULL;
     struct buf text;
-    enum status status;
+    enum status status = workload->open(&open, &state, err);
 
     buf_init(&text, FACTS_BYTES_MAX);
-    if (timing == NULL)
-        status = error_set(err, ST_NO_MEMORY, NULL, "no memory for the bench");
-    else if (workload == NULL || workload->step_flops == NULL)
-        status = error_set(err, ST_NOT_FOUND, "steps", "there is no workload '%.64s' to time",
-                           options->workload);
-    else
-        status = ST_OK;
-    if (status == ST_OK)
-        status = workload->open(&open, &state, err);
     if (status == ST_OK)
         status = workload->start(state, 1, err);
     if (status == ST_OK)
         status = workload->describe(state, &text, err);
     if (status == ST_OK) {
         facts = json_loadb(text.data, text.len, 0, NULL);
-        timing->runs = options->runs;
         status = open_timing(timing, options, facts, err);
     }
-    if (status == ST_OK) {
-        timing->probe = run_probe(timing);
-        timing->begun_ns = clock_mono_ns();
-        status = workload->train(state, &control, &progress, err);
-        if (status == ST_CANCELLED) { /* by should_stop */
-            *err = (struct error){0};
-            status = ST_OK;
-        }
-    }
+    if (status == ST_OK)
+        status = take_steps(workload, state, timing, err);
     if (status == ST_OK)
         status = report(options, timing, facts, workload->step_flops(state), err);
     if (status == ST_OK && options->profile)
         status = workload->profile(state, (int)options->runs, stdout, err);
-    if (timing != NULL) {
-        pool_destroy(timing->pool);
-        free(timing->probe_args.scratch);
-    }
-    if (workload != NULL)
-        workload->close(state);
+    workload->close(state);
     json_decref(facts);
     buf_fini(&text);
-    free(timing);
     return status;
+}
+
+static enum status take_steps(const struct workload_ops *workload, void *state,
+                              struct timing *timing, struct error *err)
+{
+    const struct workload_control control = {should_stop, on_step, timing};
+    struct workload_progress progress = {0};
+    enum status status = ST_OK;
+
+    timing->probe = run_probe(timing);
+    timing->begun_ns = clock_mono_ns();
+    while (status == ST_OK && timing->taken < timing->runs && !progress.done)
+        status = workload->train(state, &control, &progress, err);
+    if (status != ST_CANCELLED)
+        return status;
+    *err = (struct error){0}; /* should_stop said so */
+    return ST_OK;
 }
 
 /* As many threads as the workload has, and what it multiplies. */
@@ -123,8 +141,7 @@ static enum status open_timing(struct timing *timing, const struct bench_steps *
     status = pool_create(threads > 0 ? threads : 1, &timing->pool, err);
     if (status == ST_OK) { /* sizes the probe */
         const double flops = run_probe(timing);
-        const double items =
-            PROBE_SECONDS * flops / ceiling_fma_flops(timing->isa, timing->dtype);
+        const double items = PROBE_SECONDS * flops / ceiling_fma_flops(timing->isa, timing->dtype);
 
         timing->probe_items = items < threads           ? threads
                               : items < PROBE_ITEMS_MAX ? (int64_t)items
@@ -190,7 +207,8 @@ static enum status report(const struct bench_steps *options, struct timing *timi
     seconds = median_of(timing->seconds, timing->taken);
     qsort(timing->seconds, (size_t)timing->taken, sizeof *timing->seconds, compare_doubles);
     spread = (timing->seconds[timing->taken - 1] - timing->seconds[0]) / seconds;
-    (void)printf("%s, %s, %s, %lld threads: median of %lld steps %.4f s (spread %.0f %%), %.1f images/s, %.1f "
+    (void)printf("%s, %s, %s, %lld threads: median of %lld steps %.4f s (spread %.0f %%), %.1f "
+                 "images/s, %.1f "
                  "GFLOP/s, %.1f %% of the multiply-adds of the same moment\n",
                  json_string_value(json_object_get(facts, "recipe")),
                  json_string_value(json_object_get(facts, "isa")), dtype_name(timing->dtype),

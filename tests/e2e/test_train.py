@@ -192,6 +192,21 @@ def check_misuse(tap, folder):
     tap.ok(hidden.returncode == 3, "test workloads are not there without being asked for", hidden.stderr)
 
 
+def check_steps(tap, folder):
+    """`bench --steps` times so many whole steps, each beside the host's multiply-adds, and says what it timed."""
+    out = os.path.join(folder, "steps.json")
+    words = [AGENT, "bench", "--steps", "cifar10-tiny", "--data", os.path.join(folder, "cifar10"), "--runs", "3", "--profile"]
+    done = subprocess.run([*words, "--json", out], env=dict(os.environ, DAYBREAK_TEST_WORKLOAD="1"), capture_output=True, text=True,
+                          timeout=WAIT_S, check=False)
+    found = json.loads(read(out)) if done.returncode == 0 else {}
+    tap.ok(found and len(found["step_seconds"]) == 3 and min(found["step_seconds"]) > 0 and found["step_flops"] > 0 and
+           abs(found["images_per_s"] * found["median_s"] - found["facts"]["batch"]) < 1e-6 and found["share_of_ceiling"] > 0,
+           "bench times whole steps", done.stderr + str(found))
+    tap.ok("conv2d_grad_weight" in done.stdout and f"{found['images_per_s']:.1f} images/s" in done.stdout, "and says where their time goes", done.stdout)
+    none = subprocess.run([AGENT, "bench", "--steps", "nothing"], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    tap.ok(none.returncode == 2 and "nothing" in none.stderr, "a workload that is not there is named", none.stderr)
+
+
 def check_job(tap, folder):
     with Server() as server:
         server.start()
@@ -226,6 +241,7 @@ def main():
         check_resume(tap, folder, first)
         check_partial(tap, folder, first)
         check_misuse(tap, folder)
+        check_steps(tap, folder)
         check_job(tap, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -32,7 +32,7 @@ ALLOWED = {
     "agent/data": [],
     "agent/comm": [],
     "agent/workload": ["agent/graph", "agent/backend", "agent/kernels", "agent/data"],
-    "agent/profile": ["agent/workload", "agent/graph", "agent/backend", "agent/kernels"],
+    "agent/profile": ["agent/workload", "agent/data", "agent/graph", "agent/backend", "agent/kernels"],
     "agent/train": ["agent/workload", "agent/data"],
     "agent/run": ["agent/train", "agent/workload", "agent/data"],
     "agent": ["agent"],
