@@ -6,6 +6,7 @@
 
 #include "common/decimal.h"
 #include "common/entry.h"
+#include "common/text.h"
 
 static enum status fill_runs(const struct task *task, const struct intake_record *record,
                              struct arena *arena, struct new_entry *entry, struct error *err);
@@ -18,19 +19,22 @@ static struct opt_i64 optional(bool has, int64_t value);
 
 enum status accept_check_name(struct str name, struct error *err)
 {
+    uint32_t hidden;
     bool good = name.len > 0 && name.len <= ENTRY_NAME_BYTES_MAX && str_is_utf8(name) &&
-                name.data[0] != '.' && name.data[0] != ' ' && name.data[name.len - 1] != ' ';
+                !text_is_blank(name) && !text_find_hidden(name, &hidden) && name.data[0] != '.' &&
+                name.data[0] != ' ' && name.data[name.len - 1] != ' ';
 
     for (size_t i = 0; i < name.len && good; i++)
         good = (unsigned char)name.data[i] >= ' ' && name.data[i] != 0x7F && name.data[i] != '/' &&
                name.data[i] != '\\';
     if (good)
         return ST_OK;
-    return error_set_code(err, ST_INVALID, "bad_name", "name",
-                          "name the files after what was run: model, hardware, framework",
-                          "an entry's name has 1 to %d bytes of UTF-8 without slashes, control "
-                          "bytes, blanks at its ends or a point in front",
-                          ENTRY_NAME_BYTES_MAX);
+    return error_set_code(
+        err, ST_INVALID, "bad_name", "name",
+        "name the files after what was run: model, hardware, framework",
+        "an entry's name has 1 to %d bytes of UTF-8 without slashes, control "
+        "bytes, characters that nobody sees, blanks at its ends or a point in front",
+        ENTRY_NAME_BYTES_MAX);
 }
 
 enum status accept_fill_entry(const struct task *task, struct str name,

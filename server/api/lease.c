@@ -10,6 +10,7 @@
 #include "common/event.h"
 #include "server/api/api.h"
 #include "server/api/json_out.h"
+#include "server/api/review_read.h"
 #include "server/app.h"
 #include "server/http/listener.h"
 
@@ -81,6 +82,7 @@ static enum status read_register(struct request *request, struct register_agent 
                                  struct error *err)
 {
     struct str name = {0}, key = {0}, build = {0};
+    struct error fault = {0};
     struct json_reader reader;
     struct json_doc doc;
     int64_t protocol = 0;
@@ -95,6 +97,8 @@ static enum status read_register(struct request *request, struct register_agent 
             "this server speaks protocol %d, the agent %" PRId64, DAYBREAK_PROTOCOL, protocol);
     if (json_read_text(&reader, "name", true, 64, &name) && name.len == 0)
         (void)json_reader_fault(&reader, "name", "out_of_range", NULL, "an agent needs a name");
+    else if (name.len > 0 && !review_check_text(name, "name", &fault))
+        (void)json_reader_fault(&reader, "name", fault.code, fault.hint, "%s", fault.detail);
     if (json_read_text(&reader, "public_key", true, 64, &key) &&
         !str_parse_hex(key, args->public_key, sizeof args->public_key))
         (void)json_reader_fault(&reader, "public_key", "bad_key", NULL,
@@ -118,6 +122,7 @@ static void read_capabilities(struct request *request, struct json_reader *whole
 {
     static const char *const kinds[] = {"cpu", "gpu", "tpu", NULL};
     struct str model = {0}, ignored = {0};
+    struct error fault = {0};
     const json_t *object = NULL, *tags = NULL;
     const char *kind = "";
     struct json_reader reader;
@@ -130,6 +135,9 @@ static void read_capabilities(struct request *request, struct json_reader *whole
     if (json_read_text(&reader, "device_model", true, 128, &model) && model.len == 0)
         (void)json_reader_fault(&reader, "device_model", "out_of_range", NULL,
                                 "device_model is empty");
+    else if (model.len > 0 && !review_check_text(model, "device_model", &fault))
+        (void)json_reader_fault(&reader, "device_model", fault.code, fault.hint, "%s",
+                                fault.detail);
     (void)json_read_i64(&reader, "device_count", true, 1, 65536, &args->devices);
     (void)json_read_text(&reader, "device_vendor", false, 64, &ignored);
     (void)json_read_i64(&reader, "device_memory_bytes", false, 0, INT64_MAX, &memory);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "server/api/api.h"
 #include "server/api/boards.h"
 #include "server/api/mlperf_accept.h"
@@ -195,14 +196,17 @@ static const char *take_text(struct request *request, const struct multipart_par
                              struct error *err)
 {
     const struct str text = str_trim(part->data);
-    bool good = text.len > 0 && text.len <= TEXT_BYTES_MAX && str_is_utf8(text);
+    uint32_t hidden;
+    bool good = text.len > 0 && text.len <= TEXT_BYTES_MAX && str_is_utf8(text) &&
+                !text_is_blank(text) && !text_find_hidden(text, &hidden);
 
     for (size_t i = 0; i < text.len && good; i++)
         good = (unsigned char)text.data[i] >= ' ' && text.data[i] != 0x7F;
     if (!good) {
-        (void)request_fault(request, "bad_value", part->name.data, NULL, err,
-                            "%.40s has 1 to %d bytes of UTF-8 without control bytes",
-                            part->name.data, TEXT_BYTES_MAX);
+        (void)request_fault(
+            request, "bad_value", part->name.data, NULL, err,
+            "%.40s has 1 to %d bytes of UTF-8 that can be seen, without control bytes",
+            part->name.data, TEXT_BYTES_MAX);
         return NULL;
     }
     return arena_copy(request->arena, text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/entry.h"
+#include "common/text.h"
 #include "server/api/api.h"
 #include "server/app.h"
 #include "server/store/read.h"
@@ -14,20 +15,35 @@ static const char *find_state(struct request *request, int64_t id);
 const char *review_read_text(struct json_reader *json, const char *key, bool required,
                              size_t bytes_max, struct arena *arena)
 {
+    struct error fault = {0};
     const char *copy;
     struct str text;
 
     if (!json_read_text(json, key, required, bytes_max, &text))
         return NULL;
     text = str_trim(text);
-    if (text.len == 0) {
-        (void)json_reader_fault(json, key, "bad_value", NULL, "%s is blank", key);
+    if (!review_check_text(text, key, &fault)) {
+        (void)json_reader_fault(json, key, fault.code, fault.hint, "%s", fault.detail);
         return NULL;
     }
     copy = review_clean_text(text, bytes_max, arena);
     if (copy == NULL)
         (void)json_reader_fault(json, key, "bad_value", NULL, "%s is too long", key);
     return copy;
+}
+
+bool review_check_text(struct str text, const char *field, struct error *err)
+{
+    uint32_t hidden;
+
+    if (text_is_blank(text))
+        (void)error_set_code(err, ST_INVALID, "bad_value", field, NULL, "%s is blank", field);
+    else if (text_find_hidden(text, &hidden))
+        (void)error_set_code(err, ST_INVALID, "hidden_character", field, TEXT_HIDDEN_HINT,
+                             "%s has U+%04X, which nobody sees", field, (unsigned)hidden);
+    else
+        return true;
+    return false;
 }
 
 const char *review_clean_text(struct str text, size_t bytes_max, struct arena *arena)

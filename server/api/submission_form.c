@@ -9,6 +9,7 @@
 #include "common/crypto.h"
 #include "common/entry.h"
 #include "common/json.h"
+#include "common/text.h"
 #include "server/api/accept.h"
 #include "server/app.h"
 #include "server/store/read.h"
@@ -349,8 +350,10 @@ static void check_file_name(struct request *request, const struct submission_for
 {
     const struct str name = str_from_cstr(form->progress[index].name);
     const char *field = request->media == MEDIA_MULTIPART ? "progress" : "/progress";
+    uint32_t hidden;
     bool good = name.len > 0 && name.len <= SUBMISSION_FILE_NAME_BYTES_MAX && str_is_utf8(name) &&
-                name.data[0] != '.' && str_ends_with(name, STR(".tsv"));
+                name.data[0] != '.' && str_ends_with(name, STR(".tsv")) &&
+                !text_find_hidden(name, &hidden);
 
     for (size_t i = 0; i < name.len && good; i++)
         good = (unsigned char)name.data[i] >= ' ' && name.data[i] != 0x7F && name.data[i] != '/' &&

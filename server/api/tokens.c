@@ -4,6 +4,7 @@
 
 #include "server/api/api.h"
 #include "server/api/json_out.h"
+#include "server/api/review_read.h"
 #include "server/store/read.h"
 
 enum { TTL_DAYS_MAX = 36500, NAME_BYTES_MAX = 128 };
@@ -135,6 +136,7 @@ static enum status read_token(struct request *request, struct create_token *crea
                                         "admin",     "agent-registration", NULL};
     const char *role = NULL, *name;
     const json_t *scopes = NULL;
+    struct error fault = {0};
     struct json_reader reader;
     struct json_doc doc;
     enum status status = request_read_json(request, &doc, &reader, err);
@@ -143,7 +145,9 @@ static enum status read_token(struct request *request, struct create_token *crea
         return status;
     if (json_read_word(&reader, "role", true, roles, &role))
         (void)role_parse(str_from_cstr(role), &create->role); /* a word of the list */
-    (void)json_read_text(&reader, "name", true, NAME_BYTES_MAX, &create->name);
+    if (json_read_text(&reader, "name", true, NAME_BYTES_MAX, &create->name) &&
+        !review_check_text(create->name, "name", &fault))
+        (void)json_reader_fault(&reader, "name", fault.code, fault.hint, "%s", fault.detail);
     create->ttl_days.has =
         json_read_i64(&reader, "ttl_days", false, 1, TTL_DAYS_MAX, &create->ttl_days.value);
     create->submissions_per_day.has = json_read_i64(&reader, "submissions_per_day", false, 0,

@@ -1,6 +1,7 @@
 /* server/intake/codes.c: every code of a finding, with what it means, how it is mended, and a sample that has it. */
 #include <string.h>
 
+#include "common/text.h"
 #include "server/intake/intake.h"
 
 /* Parts of samples. MEMBERS is all that an entry needs whatever its task. */
@@ -93,6 +94,10 @@ const struct intake_code intake_codes[] = {
                "{\n\"version\": \"v0.1\",\n" DATED "\n}"),
     ENTRY_CODE("bad_date", INTAKE_ERROR, "timestamp is not a date that exists",
                "write the date of submission as yyyy-mm-dd", TRAIN_TASK, DATE("2026-02-30")),
+    ENTRY_CODE(
+        "hidden_character", INTAKE_ERROR,
+        "a text has a character that nobody sees, or that turns around what stands beside it",
+        TEXT_HIDDEN_HINT, TRAIN_TASK, TRAIN(",\n\"commitHash\": \"0\\u202E1\"")),
     ENTRY_CODE("text_too_long", INTAKE_ERROR, "a text is longer than boards can show",
                "shorten it and move the rest to misc", TRAIN_TASK,
                TRAIN(",\n\"commitHash\": \"" /* 560 */

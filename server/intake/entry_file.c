@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/decimal.h"
 #include "common/entry.h"
+#include "common/text.h"
 #include "server/intake/intake_internal.h"
 
 /* Bounds beyond which a value is possible but looks like a slip. */
@@ -204,6 +205,8 @@ static const char *judge_text(struct judge *judge, const char *key, bool require
 {
     struct member member;
     const char *text;
+    uint32_t hidden;
+    struct str raw;
 
     if (!find_member(judge, key, &member)) {
         if (required)
@@ -217,11 +220,16 @@ static const char *judge_text(struct judge *judge, const char *key, bool require
                   type_name(member.value));
         return NULL;
     }
-    text = judge_clean_text(
-        judge, (struct str){json_string_value(member.value), json_string_length(member.value)});
-    if (text[0] == '\0') {
+    raw = (struct str){json_string_value(member.value), json_string_length(member.value)};
+    text = judge_clean_text(judge, raw);
+    if (text_is_blank(str_from_cstr(text))) {
         if (required)
             judge_add(judge, &member.place, "empty_field", "%s is blank", key);
+        return NULL;
+    }
+    if (text_find_hidden(raw, &hidden)) {
+        judge_add(judge, &member.place, "hidden_character", "%s has U+%04X, which nobody sees", key,
+                  (unsigned)hidden);
         return NULL;
     }
     if (strlen(text) > bytes_max) {

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "server/api/api.h"
+#include "server/api/review_read.h"
 #include "server/app.h"
 #include "server/http/auth.h"
 #include "server/page/access_view.h"
@@ -312,9 +313,10 @@ static enum status read_issue(struct request *request, struct create_token *crea
             ST_OK ||
         read_number(form, "bytes_max", 0, INT64_MAX, &create->bytes_max, err) != ST_OK)
         return err->status;
-    return create->name.len == 0 ? error_set_code(err, ST_INVALID, "bad_value", "name", NULL,
-                                                  "Say whom the token is for.")
-                                 : ST_OK;
+    if (create->name.len == 0)
+        return error_set_code(err, ST_INVALID, "bad_value", "name", NULL,
+                              "Say whom the token is for.");
+    return review_check_text(create->name, "name", err) ? ST_OK : err->status;
 }
 
 /* An empty field is as none. */

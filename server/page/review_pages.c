@@ -367,7 +367,7 @@ static const char *read_text(struct request *request, const char *name, size_t b
     clean = review_clean_text(str_trim(text), bytes_max, request->arena);
     if (str_trim(text).len == 0)
         (void)error_set_code(err, ST_INVALID, "missing_member", name, NULL, "%s is empty", name);
-    else if (clean == NULL)
+    else if (review_check_text(str_trim(text), name, err) && clean == NULL)
         (void)error_set_code(err, ST_INVALID, "bad_value", name, NULL, "%s is too long", name);
     return clean;
 }

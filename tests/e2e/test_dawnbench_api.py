@@ -64,6 +64,7 @@ CASES = {
     "bad_type": ("cifar10-train", entry(costPerHour="0.9"), ROWS),
     "bad_version": ("cifar10-train", entry(version="v2.0"), ROWS),
     "bad_date": ("cifar10-train", entry(timestamp="2026-02-30"), ROWS),
+    "hidden_character": ("cifar10-train", entry(author="ada\u202egnp.exe"), ROWS),
     "text_too_long": ("cifar10-train", entry(model="x" * 513), ROWS),
     "too_many_fields": ("cifar10-train", entry(**{f"field{i}": i for i in range(250)}), ROWS),
     "out_of_range": ("squad-inference", json.dumps({**ENTRY, "latency": 1.5, "f1Score": 82.5}), None),
