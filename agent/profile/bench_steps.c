@@ -73,7 +73,8 @@ static enum status time_workload(const struct bench_steps *options,
                                  const struct workload_ops *workload, struct timing *timing,
                                  struct error *err)
 {
-    const struct workload_options open = {.recipe = options->recipe,
+    const struct workload_options open = {.recipe = options->recipe != NULL ? options->recipe
+                                                                            : workload->recipes[0],
                                           .data_dir = options->data_dir,
                                           .device = "cpu",
                                           .isa = options->isa,
