@@ -70,7 +70,7 @@ static enum status refuse(struct error *err, const char *hint, const char *why)
 static enum status check_written(struct str text, struct error *err)
 {
     static const char hint[] = "write it as https://host/path";
-    struct str rest = text;
+    struct str rest;
     size_t colon, end = 0;
 
     if (!str_find_char(text, ':', &colon) ||
