@@ -18,7 +18,8 @@ struct mlperf_system {
     int64_t nodes, devices; /* devices: accelerators of all nodes, as stated */
 };
 
-/* A JSON object; numbers may be texts, "NA" states nothing. ST_INVALID with line and hint: it is no object. */
+/* A JSON object; numbers may be texts, "NA" states nothing. ST_INVALID with line and hint: it is no object, or a text of it
+ * that is shown has a character that nobody sees. */
 enum status mlperf_system_parse(struct str text, struct arena *arena, struct mlperf_system *system,
                                 struct error *err);
 
