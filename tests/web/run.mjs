@@ -55,7 +55,7 @@ async function boardsWithoutScripts() {
       Number(dataset.record), dataset.from, dataset.to, Number(dataset.value), parseFloat(cells[3].textContent.replaceAll(",", ""))]));
     // The page has values as they were sent, the records in the API as ranked; factors are rounded to three digits.
     const near = (shown, factor) => factor === undefined ? Number.isNaN(shown) : Math.abs(shown - factor) <= Math.max(0.005, factor * 0.005) + 1e-9;
-    ok(held.length === records.length && records.toReversed().every((one, i) =>
+    ok(held.length === records.length && [...records].reverse().every((one, i) =>
       held[i][0] === one.entry && held[i][1] === one.from && held[i][2] === (one.to ?? "") &&
       Math.abs(held[i][3] / one[VALUE_OF[by]] - 1) < 1e-5 && near(held[i][4], one.improvement)),
       `${task} by ${by}: the record's holders equal the API, the latest first`, JSON.stringify([held, records]));
