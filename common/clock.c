@@ -68,7 +68,7 @@ enum status clock_parse_date(struct str text, int64_t *days, bool *padded, struc
 
 void clock_format_days(int64_t days, char text[CLOCK_TEXT_BYTES])
 {
-    const time_t seconds = (time_t)(days * 86400);
+    const time_t seconds = (time_t)days * 86400;
     struct tm tm;
 
     (void)gmtime_r(&seconds, &tm);

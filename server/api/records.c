@@ -95,7 +95,8 @@ static void write_record(struct json_out *out, enum board_by by, const struct re
     json_out_text(out, "tier", row->tier);
     clock_format_days(record->from_days, date);
     json_out_text(out, "from", date);
-    clock_format_days(record->to_days, date);
+    if (record->has_to) /* else to_days is no day */
+        clock_format_days(record->to_days, date);
     json_out_text(out, "to", record->has_to ? date : NULL);
     json_out_decimal(out, values[by].name, (struct opt_i64){true, record->value},
                      values[by].places);
