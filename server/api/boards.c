@@ -17,6 +17,8 @@ enum {
     ARENA_BYTES = 256 << 20
 };
 
+#define RECORD_RATIO_MAX 100.0
+
 struct task_boards {
     pthread_rwlock_t lock;
     struct kept *kept;           /* guarded by lock */
@@ -158,6 +160,19 @@ void boards_read_by(struct request *request, const struct task *task, enum board
         return;
     (void)request_fault(request, "no-such-board", "by", NULL, err, "%s has no board by %s",
                         task->id, word);
+}
+
+enum status boards_doubt_record(struct arena *arena, int64_t value_ns, int64_t record_ns,
+                                const char **doubt, struct error *err)
+{
+    const double ratio = (double)record_ns / (double)value_ns;
+
+    *doubt = NULL;
+    if (ratio <= RECORD_RATIO_MAX)
+        return ST_OK;
+    *doubt = arena_printf(arena, "%.6g s is %.0f times faster than the board's record, %.6g s",
+                          (double)value_ns / 1e9, ratio, (double)record_ns / 1e9);
+    return *doubt == NULL ? error_set(err, ST_NO_MEMORY, NULL, "no memory for a verdict") : ST_OK;
 }
 
 /* The store knows its own commits; what another program wrote beside the server (an import) it finds with its next

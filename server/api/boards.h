@@ -44,4 +44,9 @@ void boards_end_all(struct boards *boards);
 void boards_read_by(struct request *request, const struct task *task, enum board_by *by,
                     struct error *err);
 
+/* Times and latencies fall by steps: what leaves the record far behind is rather in another unit. *doubt says so in one
+ * sentence; NULL: it is plausible, or the board has no record (0). Both in nanoseconds. */
+enum status boards_doubt_record(struct arena *arena, int64_t value_ns, int64_t record_ns,
+                                const char **doubt, struct error *err);
+
 #endif

@@ -15,7 +15,6 @@
 #define TEXT_BYTES_MAX 200
 /* Of all logs together, so that what is kept of them fits a request's memory. */
 #define EVALS_OF_ALL_MAX 20000
-#define RECORD_RATIO_MAX 100.0
 
 struct logs_form { /* what was sent */
     const struct task *task;
@@ -324,10 +323,8 @@ static enum status fill_entry(struct request *request, struct work *work, struct
 
 static enum status find_place(struct request *request, struct work *work, struct error *err)
 {
-    const struct board_entry *const *ranked;
     const struct kept *kept;
-    int64_t version, record = 0;
-    size_t count;
+    int64_t version, record;
     const enum status status =
         boards_begin(request->app->boards, work->form.task, &kept, &version, err);
 
@@ -335,34 +332,29 @@ static enum status find_place(struct request *request, struct work *work, struct
         return status;
     work->place =
         (struct opt_i64){true, (int64_t)kept_place_of(kept, BOARD_TIME, work->result.score_ns)};
-    ranked = kept_ranked(kept, BOARD_TIME, &count);
-    if (count > 0 && !board_value(ranked[0], BOARD_TIME, &record))
-        record = 0;
+    record = kept_record(kept, BOARD_TIME);
     boards_end(request->app->boards, work->form.task);
     return judge_record(request, &work->result, record, err);
 }
 
-/* What leaves the best far behind is rather in another unit. record_ns: of the board; 0: it has none. */
 static enum status judge_record(struct request *request, struct mlperf_result *result,
                                 int64_t record_ns, struct error *err)
 {
-    const double ratio = (double)record_ns / (double)result->score_ns;
     struct mlperf_check *checks;
-    const char *detail;
+    const char *doubt;
+    const enum status status =
+        boards_doubt_record(request->arena, result->score_ns, record_ns, &doubt, err);
 
-    if (ratio <= RECORD_RATIO_MAX)
-        return ST_OK;
+    if (status != ST_OK || doubt == NULL)
+        return status;
     checks = ARENA_NEW_ARRAY(request->arena, result->check_count + 1, struct mlperf_check);
-    detail =
-        arena_printf(request->arena, "%.6g s is %.0f times faster than the board's record, %.6g s",
-                     result->score_s, ratio, (double)record_ns / 1e9);
-    if (checks == NULL || detail == NULL)
+    if (checks == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for a verdict");
     for (size_t i = 0; i < result->check_count; i++)
         checks[i] = result->checks[i];
     checks[result->check_count++] = (struct mlperf_check){.rule = "record",
                                                           .verdict = MLPERF_WARNING,
-                                                          .detail = detail,
+                                                          .detail = doubt,
                                                           .hint = "Log the time in milliseconds."};
     result->checks = checks;
     return ST_OK;

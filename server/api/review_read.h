@@ -17,9 +17,9 @@ const char *review_read_text(struct json_reader *json, const char *key, bool req
 /* "reason", which every decision needs. */
 const char *review_read_reason(struct json_reader *json, struct arena *arena);
 
-/* Text for people, not blank, without addresses, in the arena; NULL: blank, or longer than bytes_max. */
 /* Whether a text that others will read can be seen; false: err says what is wrong with it. */
 bool review_check_text(struct str text, const char *field, struct error *err);
+/* Text for people, not blank, without addresses, in the arena; NULL: blank, or longer than bytes_max. */
 const char *review_clean_text(struct str text, size_t bytes_max, struct arena *arena);
 /* Whether the comment's file, and its line of it, are there. ST_INVALID, field "file" or "line". */
 enum status review_check_place(struct request *request, const struct post_comment *comment,

@@ -12,8 +12,6 @@
 #include "server/app.h"
 #include "server/store/read.h"
 
-#define RECORD_RATIO_MAX 100.0
-
 struct work { /* kept between the two calls of a POST that stores */
     struct submission_form form;
     struct intake_result result;
@@ -31,7 +29,7 @@ static enum status find_places(struct request *request, const struct task *task,
                                struct intake_result *result, struct board_places *places,
                                struct error *err);
 static enum status judge_record(struct request *request, const struct board_place *place,
-                                int64_t record, struct intake_result *result, struct error *err);
+                                int64_t record_ns, struct intake_result *result, struct error *err);
 static struct opt_i64 first_place(const struct board_places *places);
 static void send_verdict(struct request *request, struct response *response,
                          const struct submission_form *form, const struct intake_result *result,
@@ -121,6 +119,7 @@ static enum status find_places(struct request *request, const struct task *task,
 {
     const struct intake_record *record = &result->record;
     const bool train = task->phase == TASK_TRAIN;
+    const enum board_by main_by = train ? BOARD_TIME : BOARD_LATENCY;
     const struct {
         enum board_by by;
         struct opt_i64 value;
@@ -130,14 +129,12 @@ static enum status find_places(struct request *request, const struct task *task,
         {BOARD_LATENCY, {!train && record->has_latency, record->latency_ns}},
         {BOARD_INFERENCE_COST, {!train && record->has_cost, record->cost_pico}},
     };
-    const struct board_entry *const *ranked;
     const struct kept *kept;
-    int64_t version, best = 0;
+    int64_t version, record_ns;
     enum status status;
-    size_t count;
 
     *places = (struct board_places){0};
-    if (!values[train ? 0 : 2].value.has) /* the file of a training's figures alone */
+    if (train ? !record->has_tta : !record->has_latency) /* one file alone has no figure */
         return ST_OK;
     status = boards_begin(request->app->boards, task, &kept, &version, err);
     if (status != ST_OK)
@@ -151,25 +148,25 @@ static enum status find_places(struct request *request, const struct task *task,
         places->boards[places->count].value = values[i].value.value;
         places->boards[places->count++].at = at;
     }
-    ranked = kept_ranked(kept, train ? BOARD_TIME : BOARD_LATENCY, &count);
-    if (count > 0 && !board_value(ranked[0], train ? BOARD_TIME : BOARD_LATENCY, &best))
-        best = 0;
+    record_ns = kept_record(kept, main_by);
     boards_end(request->app->boards, task);
-    return places->count > 0 ? judge_record(request, &places->boards[0], best, result, err) : ST_OK;
+    return places->count > 0 ? judge_record(request, &places->boards[0], record_ns, result, err)
+                             : ST_OK;
 }
 
-/* Times and latencies fall by steps: what leaves the best far behind is rather in another unit. record: of the board
- * in nanoseconds; 0: it has none. */
+/* place: by time or latency. */
 static enum status judge_record(struct request *request, const struct board_place *place,
-                                int64_t record, struct intake_result *result, struct error *err)
+                                int64_t record_ns, struct intake_result *result, struct error *err)
 {
     const bool train = place->by == BOARD_TIME;
     const struct intake_code *code = intake_code_find("value_implausible");
-    const double ratio = (double)record / (double)place->value;
+    const char *doubt;
+    const enum status status =
+        boards_doubt_record(request->arena, place->value, record_ns, &doubt, err);
 
     assert(code != NULL);
-    if (ratio <= RECORD_RATIO_MAX)
-        return ST_OK;
+    if (status != ST_OK || doubt == NULL)
+        return status;
     return submission_add_finding(
         request->arena, result,
         &(struct intake_finding){
@@ -178,9 +175,7 @@ static enum status judge_record(struct request *request, const struct board_plac
             .field = train ? "hours" : "latency",
             .code = code->code,
             .severity = code->severity,
-            .detail = arena_printf(request->arena,
-                                   "%.6g s is %.0f times faster than the board's record, %.6g s",
-                                   (double)place->value / 1e9, ratio, (double)record / 1e9),
+            .detail = doubt,
             .hint = train ? "give the time in hours, from the start of the training"
                           : "latency is in milliseconds for one item",
         },

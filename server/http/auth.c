@@ -31,8 +31,8 @@ enum status auth_parse_header(struct str value, struct str *token, struct error 
 
 enum status auth_require(const struct principal *caller, unsigned scopes, struct error *err)
 {
-    char wanted[2 * SCOPE_SET_BYTES] = "", held[SCOPE_SET_BYTES], roles[128] = "";
-    size_t length = 0, used = 0;
+    char wanted[2 * SCOPE_SET_BYTES], held[SCOPE_SET_BYTES], roles[128] = "";
+    size_t length = 0;
 
     if ((caller->scopes & scopes) != 0)
         return ST_OK;
@@ -40,10 +40,7 @@ enum status auth_require(const struct principal *caller, unsigned scopes, struct
         if ((role_scopes(r) & scopes) != 0)
             length += (size_t)snprintf(roles + length, sizeof roles - length, "%s%s",
                                        length > 0 ? ", " : "", role_name(r));
-    for (unsigned i = 0; i < SCOPE_COUNT; i++)
-        if ((scopes & 1u << i) != 0)
-            used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s%s",
-                                     used > 0 ? " or " : "", scope_name((enum scope)(1u << i)));
+    scope_set_join(scopes, " or ", wanted, sizeof wanted);
     scope_set_format(caller->scopes, held, sizeof held);
     return error_set_code(
         err, ST_DENIED, "scope-missing", NULL, "Ask an operator for a token that has it.",

@@ -43,8 +43,6 @@ static const struct {
     [SORT_DATE] = {"date", true},
 };
 
-static const char *const tiers[] = {"reported", "witnessed", "reproduced"};
-
 static const struct {
     enum board_by by;
     const char *label, *words;
@@ -76,9 +74,9 @@ static void fill_pages(struct arena *arena, const struct task *task,
 enum status board_query_read(struct query *query, const struct task *task, struct board_query *out,
                              struct error *err)
 {
-    static const char *const directions[] = {"asc", "desc"}, *const bests[] = {"entry", "author"};
+    static const char *const directions[] = {"asc", "desc"};
     const char *names[SORT_COUNT];
-    size_t sort = SORT_PLACE, direction = 0, tier = ARRAY_LEN(tiers), best = 0;
+    size_t sort = SORT_PLACE, direction = 0, tier = BOARD_TIER_COUNT, best = BOARD_BEST_ENTRY;
     struct str by;
 
     for (size_t i = 0; i < SORT_COUNT; i++)
@@ -90,12 +88,12 @@ enum status board_query_read(struct query *query, const struct task *task, struc
                           (int)str_utf8_cut(by, 64), by.data);
     page_query_choice(query, "sort", names, SORT_COUNT, &sort, err);
     page_query_choice(query, "dir", directions, ARRAY_LEN(directions), &direction, err);
-    page_query_choice(query, "tier", tiers, ARRAY_LEN(tiers), &tier, err);
+    page_query_choice(query, "tier", board_tier_words, BOARD_TIER_COUNT, &tier, err);
     page_query_date(query, "from", &out->from, &out->has_from, &out->from_days, err);
     page_query_date(query, "to", &out->to, &out->has_to, &out->to_days, err);
     page_query_date(query, "as_of", &out->as_of, &out->has_as_of, &out->as_of_days, err);
-    page_query_choice(query, "best", bests, ARRAY_LEN(bests), &best, err);
-    out->best_author = best == 1;
+    page_query_choice(query, "best", board_best_words, BOARD_BEST_COUNT, &best, err);
+    out->best_author = best == BOARD_BEST_AUTHOR;
     page_query_number(query, "devices", FILTER_DEVICES_MAX, &out->devices, err);
     (void)query_read_text(query, "cloud", &out->cloud);
     out->cloud = str_trim(out->cloud);
@@ -103,8 +101,8 @@ enum status board_query_read(struct query *query, const struct task *task, struc
     page_query_number(query, "hl", INT64_MAX, &out->highlight, err);
     out->sort = (enum board_sort)sort;
     out->descending = direction == 1;
-    if (tier < ARRAY_LEN(tiers))
-        out->tier = str_from_cstr(tiers[tier]);
+    if (tier < BOARD_TIER_COUNT)
+        out->tier = str_from_cstr(board_tier_words[tier]);
     (void)query_read_text(query, "hardware", &out->hardware);
     (void)query_read_text(query, "framework", &out->framework);
     out->hardware = str_trim(out->hardware);
@@ -308,8 +306,8 @@ static struct board_filter filter_of(const struct board_query *query)
 
 static double tier_rank(const char *tier)
 {
-    for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
-        if (tier != NULL && strcmp(tier, tiers[i]) == 0)
+    for (size_t i = 0; i < BOARD_TIER_COUNT; i++)
+        if (tier != NULL && strcmp(tier, board_tier_words[i]) == 0)
             return (double)i;
     return -1.0;
 }
@@ -623,7 +621,7 @@ static struct str filter_words(struct arena *arena, const struct board_query *qu
 static void fill_filter(struct arena *arena, const struct task *task,
                         const struct board_query *query, struct board_view *view)
 {
-    struct option_view *options = ARENA_NEW_ARRAY(arena, ARRAY_LEN(tiers) + 1, struct option_view);
+    struct option_view *options = ARENA_NEW_ARRAY(arena, BOARD_TIER_COUNT + 1, struct option_view);
     struct hidden_field_view *kept = ARENA_NEW_ARRAY(arena, 3, struct hidden_field_view);
     struct board_query clear = {
         .by = query->by, .sort = query->sort, .descending = query->descending};
@@ -641,12 +639,13 @@ static void fill_filter(struct arena *arena, const struct task *task,
     view->clear_href = board_query_address(arena, task, &clear);
     if (options != NULL) {
         options[0] = (struct option_view){.label = STR("any"), .current = query->tier.len == 0};
-        for (size_t i = 0; i < ARRAY_LEN(tiers); i++)
-            options[i + 1] = (struct option_view){.label = str_from_cstr(tiers[i]),
-                                                  .value = str_from_cstr(tiers[i]),
-                                                  .current = str_eq_cstr(query->tier, tiers[i])};
+        for (size_t i = 0; i < BOARD_TIER_COUNT; i++)
+            options[i + 1] =
+                (struct option_view){.label = str_from_cstr(board_tier_words[i]),
+                                     .value = str_from_cstr(board_tier_words[i]),
+                                     .current = str_eq_cstr(query->tier, board_tier_words[i])};
         view->tiers = options;
-        view->tiers_count = ARRAY_LEN(tiers) + 1;
+        view->tiers_count = BOARD_TIER_COUNT + 1;
     }
     if (kept != NULL) {
         keep_field(kept, &view->kept_count, "by", str_from_cstr(board_by_name(query->by)));

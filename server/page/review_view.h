@@ -46,7 +46,6 @@ struct submissions_page {
 };
 void page_render_submissions(struct buf *out, const struct page_frame *frame,
                              const struct submissions_page *data);
-/* Whether it is the name of a state. */
 size_t page_states(const char *const **words); /* what ?state= may be; how many there are */
 
 #endif

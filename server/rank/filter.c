@@ -4,8 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const board_tier_words[] = {"reported", "witnessed", "reproduced", NULL};
-const char *const board_best_words[] = {"entry", "author", NULL};
+const char *const board_tier_words[BOARD_TIER_COUNT + 1] = {"reported", "witnessed", "reproduced",
+                                                            NULL};
+const char *const board_best_words[BOARD_BEST_COUNT + 1] = {"entry", "author", NULL};
 
 static bool is_text(const char *text, struct str wanted);
 static bool has_part(const char *text, struct str part);

@@ -9,9 +9,12 @@
 #define FILTER_TEXT_BYTES_MAX 200
 #define FILTER_DEVICES_MAX    1000000
 
-/* Words of a tier, and of `best`; NULL after the last. */
-extern const char *const board_tier_words[];
-extern const char *const board_best_words[]; /* in the order of enum board_best */
+#define BOARD_TIER_COUNT 3
+#define BOARD_BEST_COUNT 2
+
+/* Words of a tier, the weakest first, and of `best`, in the order of enum board_best; NULL after the last. */
+extern const char *const board_tier_words[BOARD_TIER_COUNT + 1];
+extern const char *const board_best_words[BOARD_BEST_COUNT + 1];
 
 /* Empty texts and missing numbers: any. Case does not matter. */
 struct board_filter {

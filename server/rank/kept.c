@@ -184,6 +184,15 @@ const struct board_entry *const *kept_ranked(const struct kept *kept, enum board
     return fits ? (const struct board_entry *const *)kept->ranked[by].rows : NULL;
 }
 
+int64_t kept_record(const struct kept *kept, enum board_by by)
+{
+    size_t count;
+    const struct board_entry *const *ranked = kept_ranked(kept, by, &count);
+    int64_t value = 0;
+
+    return count > 0 && board_value(ranked[0], by, &value) ? value : 0;
+}
+
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value)
 {
     return board_by_fits(by, kept->task) ? count_better(&kept->ranked[by], by, value) + 1 : 0;

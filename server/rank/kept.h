@@ -39,6 +39,9 @@ size_t kept_skip(const struct kept *kept, enum board_by by, const struct board_k
 const struct board_entry *const *kept_ranked(const struct kept *kept, enum board_by by,
                                              size_t *count);
 
+/* The best value on a board; 0: it has none. */
+int64_t kept_record(const struct kept *kept, enum board_by by);
+
 /* The place that a further entry of this value would take; 0: the task has no such board. */
 size_t kept_place_of(const struct kept *kept, enum board_by by, int64_t value);
 

@@ -55,6 +55,7 @@ bool scope_set_parse(struct str text,
                      unsigned *scopes); /* "submit webhooks"; false: an unknown name, or none */
 void scope_set_format(unsigned scopes, char *text,
                       size_t bytes); /* the reverse; SCOPE_SET_BYTES suffice */
+void scope_set_join(unsigned scopes, const char *separator, char *text, size_t bytes);
 #define SCOPE_SET_BYTES 96
 
 /* What a token may store; INT64_MAX: any amount. A role has its own, which an admin may set otherwise for a token. */

@@ -119,13 +119,18 @@ bool scope_set_parse(struct str text, unsigned *scopes)
 
 void scope_set_format(unsigned scopes, char *text, size_t bytes)
 {
+    scope_set_join(scopes, " ", text, bytes);
+}
+
+void scope_set_join(unsigned scopes, const char *separator, char *text, size_t bytes)
+{
     size_t length = 0;
 
     text[0] = '\0';
     for (unsigned i = 0; i < SCOPE_COUNT && length < bytes; i++)
         if ((scopes & 1u << i) != 0)
-            length += (size_t)snprintf(text + length, bytes - length, "%s%s", length > 0 ? " " : "",
-                                       scope_names[i]);
+            length += (size_t)snprintf(text + length, bytes - length, "%s%s",
+                                       length > 0 ? separator : "", scope_names[i]);
 }
 
 struct quota role_quota(enum role role)

@@ -73,6 +73,20 @@ static size_t count_history(struct fixture *f, int64_t submission_id, const char
     return found;
 }
 
+/* What the reviewer began beside the owner's submission, and the owner's answer. */
+struct thread {
+    int64_t begun, answer;
+};
+
+static struct thread make_thread(struct fixture *f, const struct scene *scene)
+{
+    const int64_t submission = scene->mine.submission_id;
+    struct thread thread = {.begun = post(f, submission, scene->reviewer, (struct opt_i64){0}).id};
+
+    thread.answer = post(f, submission, scene->owner, (struct opt_i64){true, thread.begun}).id;
+    return thread;
+}
+
 static void anybody_who_may_write_comments_beside_a_line_or_on_the_whole(void **state)
 {
     struct fixture *f = *state;
@@ -109,17 +123,14 @@ static void an_answer_stands_in_its_thread_and_in_no_other(void **state)
 {
     struct fixture *f = *state;
     const struct scene scene = make_scene(f);
-    const struct post_comment begun =
-        post(f, scene.mine.submission_id, scene.reviewer, (struct opt_i64){0});
-    const struct post_comment answer =
-        post(f, scene.mine.submission_id, scene.owner, (struct opt_i64){true, begun.id});
+    const struct thread thread = make_thread(f, &scene);
     const struct {
         int64_t submission_id, thread;
-    } wrong[] = {{scene.mine.submission_id, 999},         /* there is none */
-                 {scene.mine.submission_id, answer.id},   /* an answer begins no thread */
-                 {scene.theirs.submission_id, begun.id}}; /* of another submission */
+    } wrong[] = {{scene.mine.submission_id, 999},             /* there is none */
+                 {scene.mine.submission_id, thread.answer},   /* an answer begins no thread */
+                 {scene.theirs.submission_id, thread.begun}}; /* of another submission */
 
-    assert_int_equal(read_comment(f, scene.mine.submission_id, 1).thread_id.value, begun.id);
+    assert_int_equal(read_comment(f, scene.mine.submission_id, 1).thread_id.value, thread.begun);
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         struct post_comment comment = {.submission_id = wrong[i].submission_id,
                                        .by = scene.owner,
@@ -234,15 +245,12 @@ static void only_what_began_a_thread_of_this_submission_is_closed(void **state)
 {
     struct fixture *f = *state;
     const struct scene scene = make_scene(f);
-    const struct post_comment begun =
-        post(f, scene.mine.submission_id, scene.reviewer, (struct opt_i64){0});
-    const struct post_comment answer =
-        post(f, scene.mine.submission_id, scene.owner, (struct opt_i64){true, begun.id});
+    const struct thread thread = make_thread(f, &scene);
     const struct {
         int64_t submission_id, comment_id;
     } wrong[] = {{scene.mine.submission_id, 999},
-                 {scene.mine.submission_id, answer.id},
-                 {scene.theirs.submission_id, begun.id}};
+                 {scene.mine.submission_id, thread.answer},
+                 {scene.theirs.submission_id, thread.begun}};
 
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         struct resolve_comment resolve = {.submission_id = wrong[i].submission_id,
