@@ -11,6 +11,7 @@
 
 static void mark_wanted(struct walk *walk, struct var *const *wanted, size_t count);
 static void step_back(struct walk *walk, size_t op_index);
+static value join(struct walk *walk, value v, value a, value b);
 
 static void vjp_row_read(struct walk *walk, const struct backward *b);
 static void vjp_row_write(struct walk *walk, const struct backward *b);
@@ -141,8 +142,6 @@ static void step_back(struct walk *walk, size_t op_index)
     memcpy(g->label, label, sizeof label);
     g->label_at = UINT32_MAX;
 }
-
-static value join(struct walk *walk, value v, value a, value b);
 
 bool vjp_wants(const struct walk *walk, const struct backward *b, int i)
 {

@@ -12,6 +12,8 @@
 #include "agent/profile/bench_cases.h"
 #include "agent/profile/bench_steps.h"
 #include "agent/profile/ceiling.h"
+#include "agent/profile/figures.h"
+#include "agent/workload/precision.h"
 #include "common/build.h"
 #include "common/json.h"
 #include "common/opt.h"
@@ -23,16 +25,16 @@
 #define FMA_ITEMS_MAX     4096
 #define COPIES_MAX        8
 #define STEPS_MAX         32
-#define JSON_BYTES_MAX    1048576
 #define ALIGNMENT_BYTES   64
 #define SINK_FLOATS       16 /* of a burst: a cache line of its own */
 
 enum { GROUP_FMA, GROUP_KERNEL, GROUP_COPY, GROUP_COUNT };
 
 struct bench_options {
-    const char *ops, *json_path, *isa_word, *precision;
+    const char *ops, *json_path, *isa_word, *precision_word;
     int64_t threads, batch, runs;
     uint32_t isa;
+    enum workload_precision precision;
     enum dtype activations;
     const char *workload, *recipe, *data_dir; /* whole steps of it instead of kernels */
     bool profile;
@@ -113,13 +115,6 @@ static size_t make_steps(struct bench *bench, const struct bench_call *call)
     return (size_t)(step - bench->steps);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static void run_once(struct bench *bench, const struct bench_call *call,
                      double seconds[GROUP_COUNT])
 {
@@ -161,9 +156,9 @@ static struct figures measure(struct bench *bench, const struct bench_call *call
             times[g][run] = seconds[g];
     }
     for (int g = 0; g < GROUP_COUNT; g++)
-        qsort(times[g], (size_t)runs, sizeof times[g][0], compare_doubles);
+        figures_sort(times[g], runs);
     figures.seconds = times[GROUP_KERNEL][runs / 2];
-    figures.spread = (times[GROUP_KERNEL][runs - 1] - times[GROUP_KERNEL][0]) / figures.seconds;
+    figures.spread = figures_spread(times[GROUP_KERNEL], runs, figures.seconds);
     figures.fma_flops = ceiling_fma_flops(bench->options.isa, call->activations) *
                         (double)bench->fma_items / times[GROUP_FMA][runs / 2];
     figures.copy_bytes =
@@ -262,22 +257,8 @@ static enum status write_json(struct bench *bench, struct error *err)
         "{ss ss ss si si sO}", "build", build_id(), "isa", cpu_isa_name(bench->options.isa),
         "precision", dtype_name(bench->options.activations), "threads", (int)bench->options.threads,
         "batch", (int)bench->options.batch, "kernels", bench->rows);
-    struct buf text = {0};
-    FILE *file = NULL;
-    enum status status;
 
-    buf_init(&text, JSON_BYTES_MAX);
-    if (root == NULL)
-        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the JSON text");
-    status = json_write(root, &text, err);
-    if (status == ST_OK) {
-        file = fopen(bench->options.json_path, "w");
-        if (file == NULL || fprintf(file, "%s\n", text.data) < 0 || fclose(file) != 0)
-            status = error_set(err, ST_IO, "json", "cannot write %s", bench->options.json_path);
-    }
-    buf_fini(&text);
-    json_decref(root);
-    return status;
+    return figures_write_json(root, bench->options.json_path, err);
 }
 
 static enum status run_all(struct bench *bench, struct error *err)
@@ -304,33 +285,15 @@ static enum status run_all(struct bench *bench, struct error *err)
     return status;
 }
 
-static enum status choose_precision(struct bench_options *options, struct error *err)
-{
-    const bool bf16 = strcmp(options->precision, "bf16") == 0;
-    const bool automatic = strcmp(options->precision, "auto") == 0;
-
-    if (!bf16 && !automatic && strcmp(options->precision, "f32") != 0)
-        return error_set(err, ST_USAGE, "precision", "--precision is auto, f32 or bf16, not %.40s",
-                         options->precision);
-    if (bf16 && (options->isa & ISA_AVX512_BF16) == 0)
-        return error_set(err, ST_UNSUPPORTED, "precision", "bf16 needs avx512-bf16; here is %s",
-                         cpu_isa_name(options->isa));
-    options->activations = bf16 || (automatic && cpu_bf16_pays(options->isa)) ? DT_BF16 : DT_F32;
-    return ST_OK;
-}
-
 static enum status run_steps(const struct bench_options *options, struct error *err)
 {
     char cache[FILES_PATH_BYTES_MAX];
-    const bool automatic = strcmp(options->precision, "auto") == 0;
     const struct bench_steps steps = {
         .workload = options->workload,
         .recipe = options->recipe,
         .data_dir = options->data_dir != NULL ? options->data_dir : cache,
         .isa = options->isa_word,
-        .precision = automatic                         ? WORKLOAD_PRECISION_AUTO
-                     : options->activations == DT_BF16 ? WORKLOAD_PRECISION_BF16
-                                                       : WORKLOAD_PRECISION_F32,
+        .precision = options->precision,
         .json_path = options->json_path,
         .threads = options->threads,
         .runs = options->runs,
@@ -345,13 +308,13 @@ static enum status run_steps(const struct bench_options *options, struct error *
 int command_bench(int argc, char *const *argv)
 {
     struct bench bench = {
-        .options = {.isa_word = "auto", .precision = "auto", .batch = 256, .runs = 7}};
+        .options = {.isa_word = "auto", .precision_word = "auto", .batch = 256, .runs = 7}};
     const struct opt opts[] = {
         {"ops", OPT_TEXT, &bench.options.ops, NULL, 0, 0, "LIST", "only these ops: conv2d,unary"},
         {"json", OPT_TEXT, &bench.options.json_path, NULL, 0, 0, "FILE", "write all figures there"},
         {"isa", OPT_TEXT, &bench.options.isa_word, NULL, 0, 0, "ISA",
          "auto, avx512-bf16, avx512, avx2 or scalar (default auto)"},
-        {"precision", OPT_TEXT, &bench.options.precision, NULL, 0, 0, "auto|f32|bf16",
+        {"precision", OPT_TEXT, &bench.options.precision_word, NULL, 0, 0, "auto|f32|bf16",
          "of activations, as training chooses it (default auto)"},
         {"steps", OPT_TEXT, &bench.options.workload, NULL, 0, 0, "WORKLOAD",
          "time whole training steps of it instead"},
@@ -389,7 +352,10 @@ int command_bench(int argc, char *const *argv)
     if (status == ST_OK)
         status = cpu_isa_parse(bench.options.isa_word, &bench.options.isa, &err);
     if (status == ST_OK)
-        status = choose_precision(&bench.options, &err);
+        status = precision_parse(bench.options.precision_word, &bench.options.precision, &err);
+    if (status == ST_OK)
+        status = precision_choose(bench.options.precision, bench.options.isa,
+                                  &bench.options.activations, &err);
     if (status == ST_OK)
         status = bench.options.workload != NULL ? run_steps(&bench.options, &err)
                                                 : run_all(&bench, &err);

@@ -9,6 +9,7 @@
 
 #include "agent/backend/cpu/pool.h"
 #include "agent/profile/ceiling.h"
+#include "agent/profile/figures.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/str.h"
@@ -45,9 +46,7 @@ static void on_step(void *context, int64_t step, int64_t step_count);
 static bool should_stop(void *context);
 static enum status report(const struct bench_steps *options, struct timing *timing,
                           const json_t *facts, double step_flops, struct error *err);
-static enum status write_json(const char *path, json_t *root, struct error *err);
 static double median_of(const double *numbers, int64_t count);
-static int compare_doubles(const void *left, const void *right);
 
 enum status bench_steps_run(const struct bench_steps *options, struct error *err)
 {
@@ -206,11 +205,10 @@ static enum status report(const struct bench_steps *options, struct timing *timi
         return error_set(err, ST_INVALID, "steps", "the recipe has too few steps to time");
     }
     seconds = median_of(timing->seconds, timing->taken);
-    qsort(timing->seconds, (size_t)timing->taken, sizeof *timing->seconds, compare_doubles);
-    spread = (timing->seconds[timing->taken - 1] - timing->seconds[0]) / seconds;
+    figures_sort(timing->seconds, timing->taken);
+    spread = figures_spread(timing->seconds, timing->taken, seconds);
     (void)printf("%s, %s, %s, %lld threads: median of %lld steps %.4f s (spread %.0f %%), %.1f "
-                 "images/s, %.1f "
-                 "GFLOP/s, %.1f %% of the multiply-adds of the same moment\n",
+                 "images/s, %.1f GFLOP/s, %.1f %% of the multiply-adds of the same moment\n",
                  json_string_value(json_object_get(facts, "recipe")),
                  json_string_value(json_object_get(facts, "isa")), dtype_name(timing->dtype),
                  (long long)json_integer_value(json_object_get(facts, "threads")),
@@ -224,16 +222,7 @@ static enum status report(const struct bench_steps *options, struct timing *timi
                      seconds, "images_per_s", batch / seconds, "step_flops", step_flops,
                      "ceiling_flops_per_s", median_of(timing->ceiling, timing->taken),
                      "share_of_ceiling", median_of(share, timing->taken));
-    return write_json(options->json_path, root, err);
-}
-
-/* Takes root. */
-static enum status write_json(const char *path, json_t *root, struct error *err)
-{
-    const bool written = root != NULL && json_dump_file(root, path, JSON_COMPACT) == 0;
-
-    json_decref(root);
-    return written ? ST_OK : error_set(err, ST_IO, "json", "cannot write %s", path);
+    return figures_write_json(root, options->json_path, err);
 }
 
 static double median_of(const double *numbers, int64_t count)
@@ -241,13 +230,6 @@ static double median_of(const double *numbers, int64_t count)
     double sorted[RUNS_MAX];
 
     memcpy(sorted, numbers, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    figures_sort(sorted, count);
     return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2.0;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
 }

@@ -1,26 +1,16 @@
-/* agent/profile/ceiling_avx512.c: multiply-adds in registers, AVX-512: enough independent chains to hide the latency of every
- * unit. Built with that instruction set. */
+/* agent/profile/ceiling_avx512.c: multiply-adds in registers, AVX-512. Built with that instruction set. */
 #include <immintrin.h>
 
 #include "agent/profile/ceiling.h"
 
+#define BURST  ceiling_burst_avx512
 #define CHAINS CEILING_CHAINS_AVX512
-
-void ceiling_burst_avx512(int64_t rounds, float *sink)
-{
-    const __m512 factor = _mm512_set1_ps(0.999f), term = _mm512_set1_ps(0.001f); /* stays near 1 */
-    __m512 chain[CHAINS], sum = _mm512_setzero_ps();
-
-#pragma GCC unroll 24
-    for (int i = 0; i < CHAINS; i++)
-        chain[i] = _mm512_set1_ps((float)i);
-    for (int64_t round = 0; round < rounds; round++) {
-#pragma GCC unroll 24
-        for (int i = 0; i < CHAINS; i++)
-            chain[i] = _mm512_fmadd_ps(chain[i], factor, term);
-    }
-#pragma GCC unroll 24
-    for (int i = 0; i < CHAINS; i++)
-        sum = _mm512_add_ps(sum, chain[i]);
-    *sink = _mm512_reduce_add_ps(sum);
-}
+#define vector __m512
+#define ZERO   _mm512_setzero_ps()
+#define SET1   _mm512_set1_ps
+#define ADD    _mm512_add_ps
+#define FIRST  _mm512_reduce_add_ps
+#define OPERANDS \
+    const __m512 factor = _mm512_set1_ps(0.999f), term = _mm512_set1_ps(0.001f) /* stays near 1 */
+#define STEP(sum) _mm512_fmadd_ps(sum, factor, term)
+#include "agent/profile/ceiling_body_internal.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/workload/precision.h"
 #include "common/str.h"
 
 void device_choice_init(struct device_choice *choice)
@@ -73,15 +74,8 @@ enum status device_choice_apply(const struct device_choice *choice,
         return error_set(err, ST_USAGE, "--device",
                          "--device is auto, cpu, cuda, cuda:N, tpu or tpu:N, not \"%s\"",
                          choice->device);
-    if (strcmp(choice->precision, "auto") == 0)
-        options->precision = WORKLOAD_PRECISION_AUTO;
-    else if (strcmp(choice->precision, "f32") == 0)
-        options->precision = WORKLOAD_PRECISION_F32;
-    else if (strcmp(choice->precision, "bf16") == 0)
-        options->precision = WORKLOAD_PRECISION_BF16;
-    else
-        return error_set(err, ST_USAGE, "--precision",
-                         "--precision is auto, f32 or bf16, not \"%s\"", choice->precision);
+    if (precision_parse(choice->precision, &options->precision, err) != ST_OK)
+        return ST_USAGE;
     if (strcmp(choice->tune, "on") != 0 && strcmp(choice->tune, "off") != 0)
         return error_set(err, ST_USAGE, "--tune", "--tune is on or off, not \"%s\"", choice->tune);
     options->device = choice->device;

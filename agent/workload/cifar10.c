@@ -10,6 +10,7 @@
 
 #include "agent/workload/checkpoint.h"
 #include "agent/workload/cifar10_internal.h"
+#include "agent/workload/precision.h"
 #include "common/build.h"
 #include "common/crypto.h"
 #include "common/log.h"
@@ -365,23 +366,6 @@ static void set_shape(const struct workload_options *options, struct cifar10_sta
     }
 }
 
-/* The references compute in every type; vector kernels for bf16 need the processor's. */
-static enum status choose_precision(const struct workload_options *options,
-                                    const struct backend_options *backend, struct cifar10_state *s,
-                                    struct error *err)
-{
-    s->compute = DT_F32;
-    if (options->precision == WORKLOAD_PRECISION_BF16 && !backend->reference &&
-        (backend->isa & ISA_AVX512_BF16) == 0)
-        return error_set(err, ST_UNSUPPORTED, "precision",
-                         "bf16 needs avx512-bf16, and this processor, or --isa, has %s",
-                         cpu_isa_name(backend->isa));
-    if (options->precision == WORKLOAD_PRECISION_BF16 ||
-        (options->precision == WORKLOAD_PRECISION_AUTO && cpu_bf16_pays(backend->isa)))
-        s->compute = DT_BF16;
-    return ST_OK;
-}
-
 static enum status open_backend(const struct workload_options *options, struct cifar10_state *s,
                                 struct error *err)
 {
@@ -389,10 +373,12 @@ static enum status open_backend(const struct workload_options *options, struct c
                                       .reference = strcmp(options->isa, "ref") == 0};
     enum status status = ST_OK;
 
+    /* The references compute in every type, and are chosen to be slow. */
+    s->compute = options->precision == WORKLOAD_PRECISION_BF16 ? DT_BF16 : DT_F32;
     if (!backend.reference)
         status = cpu_isa_parse(options->isa, &backend.isa, err);
-    if (status == ST_OK)
-        status = choose_precision(options, &backend, s, err);
+    if (status == ST_OK && !backend.reference)
+        status = precision_choose(options->precision, backend.isa, &s->compute, err);
     if (status == ST_OK)
         status = cpu_backend_open(&backend, &s->backend, err);
     return status;

@@ -21,15 +21,14 @@ static int64_t convert_items(const struct kernel_args *args, const struct micro 
 {
     (void)micro;
     (void)phase;
-    return cpu_divide_up(tensor_count(args->out_tensor[0]), CPU_ITEM_ELEMENTS);
+    return cpu_span_items(args);
 }
 
 static void convert_work(const struct kernel_args *args, const struct micro *micro, int phase,
                          int64_t item)
 {
     const int64_t first = item * CPU_ITEM_ELEMENTS;
-    const int64_t left = tensor_count(args->out_tensor[0]) - first;
-    const int64_t count = left < CPU_ITEM_ELEMENTS ? left : CPU_ITEM_ELEMENTS;
+    const int64_t count = cpu_span_length(args, first);
 
     (void)phase;
     if (args->in_tensor[0]->dtype == DT_F32)

@@ -58,8 +58,9 @@ enum status cpu_isa_parse(const char *text, uint32_t *mask, struct error *err)
         *mask = word->allows & host;
         return ST_OK;
     }
-    return error_set(err, ST_USAGE, "isa",
-                     "'%s' is no instruction set; choose auto, amx, avx512, avx2 or scalar", text);
+    return error_set(
+        err, ST_USAGE, "isa",
+        "'%s' is no instruction set; choose auto, amx, avx512-bf16, avx512, avx2 or scalar", text);
 }
 
 /* VDPBF16PS does twice the products of an FMA in the same time on AMD's processors, and half of them on Intel's (0.15

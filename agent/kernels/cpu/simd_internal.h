@@ -308,7 +308,7 @@ static inline vi vi_load_u8_n(const uint8_t *p, int64_t n)
 }
 
 #else
-#error "simd_internal.h is for micro_avx512.c and micro_avx2.c, which are built with their flags"
+#error "simd_internal.h is for micro_<isa>.c, which are built with their flags"
 #endif
 
 #ifndef MICRO_BF16

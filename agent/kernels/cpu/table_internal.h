@@ -65,6 +65,18 @@ static inline int64_t cpu_divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Items of equal spans of the first result, and how many elements the one has that begins at `first`. */
+static inline int64_t cpu_span_items(const struct kernel_args *args)
+{
+    return cpu_divide_up(tensor_count(args->out_tensor[0]), CPU_ITEM_ELEMENTS);
+}
+static inline int64_t cpu_span_length(const struct kernel_args *args, int64_t first)
+{
+    const int64_t left = tensor_count(args->out_tensor[0]) - first;
+
+    return left < CPU_ITEM_ELEMENTS ? left : CPU_ITEM_ELEMENTS;
+}
+
 /* All operands F32 and ROW, or why not. */
 bool cpu_accept_f32(const struct kernel_query *query, char why[KERNEL_WHY_BYTES]);
 /* Operand `at`, which decides the others' types by the op's rule, is of that dtype and ROW, or why not. */
@@ -80,6 +92,7 @@ static inline void *cpu_at_out(const struct micro *micro, void *data, int64_t at
 {
     return (char *)data + at * (micro->dtype == DT_BF16 ? 2 : 4);
 }
+
 /* For struct kernel's `phases`. */
 int cpu_two_phases(const struct kernel_args *args);
 

@@ -4,18 +4,6 @@
 
 #include "agent/kernels/cpu/table_internal.h"
 
-static int64_t span_items(const struct kernel_args *args)
-{
-    return cpu_divide_up(tensor_count(args->out_tensor[0]), CPU_ITEM_ELEMENTS);
-}
-
-static int64_t span_length(const struct kernel_args *args, int64_t first)
-{
-    const int64_t left = tensor_count(args->out_tensor[0]) - first;
-
-    return left < CPU_ITEM_ELEMENTS ? left : CPU_ITEM_ELEMENTS;
-}
-
 static bool has_function(bool has, enum unary_fn fn, char why[KERNEL_WHY_BYTES])
 {
     if (!has)
@@ -37,7 +25,7 @@ static int64_t unary_items(const struct kernel_args *args, const struct micro *m
 {
     (void)micro;
     (void)phase;
-    return span_items(args);
+    return cpu_span_items(args);
 }
 
 static void unary_work(const struct kernel_args *args, const struct micro *micro, int phase,
@@ -46,7 +34,7 @@ static void unary_work(const struct kernel_args *args, const struct micro *micro
     const int64_t first = item * CPU_ITEM_ELEMENTS;
 
     (void)phase;
-    (void)micro->unary(args->op->attr.unary.fn, span_length(args, first),
+    (void)micro->unary(args->op->attr.unary.fn, cpu_span_length(args, first),
                        cpu_at(micro, args->in[0], first), cpu_at_out(micro, args->out[0], first));
 }
 
@@ -66,7 +54,7 @@ static int64_t unary_grad_items(const struct kernel_args *args, const struct mic
 {
     (void)micro;
     (void)phase;
-    return span_items(args);
+    return cpu_span_items(args);
 }
 
 static void unary_grad_work(const struct kernel_args *args, const struct micro *micro, int phase,
@@ -75,7 +63,7 @@ static void unary_grad_work(const struct kernel_args *args, const struct micro *
     const int64_t first = item * CPU_ITEM_ELEMENTS;
 
     (void)phase;
-    (void)micro->unary_grad(args->op->attr.unary.fn, span_length(args, first),
+    (void)micro->unary_grad(args->op->attr.unary.fn, cpu_span_length(args, first),
                             cpu_at(micro, args->in[0], first), cpu_at(micro, args->in[1], first),
                             cpu_at_out(micro, args->out[0], first));
 }
