@@ -9,6 +9,8 @@
 
 __extension__ typedef __int128 i128;
 
+static enum status append_number(struct buf *out, const char *key, const char *text,
+                                 struct error *err);
 static void append_member(struct buf *out, const char *key, const char *text);
 static size_t at_sign_bytes(struct str text, size_t at);
 static bool is_unicode_escape(struct str text, size_t at);
@@ -49,13 +51,10 @@ const struct entry_field *entry_field_find(struct str name)
 
 enum status entry_append_json(struct buf *out, const struct entry *entry, struct error *err)
 {
-    struct decimal price;
+    const bool train = entry->task->phase == TASK_TRAIN;
+    char metric[32];
+    enum status status;
 
-    if (entry->task->phase != TASK_TRAIN)
-        return error_set(err, ST_UNSUPPORTED, NULL, "%s is not a training task", entry->task->id);
-    if (entry->cost_usd_per_hour != NULL &&
-        decimal_parse(str_from_cstr(entry->cost_usd_per_hour), false, &price, NULL, NULL) != ST_OK)
-        return error_set(err, ST_INVALID, "costPerHour", "costPerHour is not a decimal number");
     buf_append_cstr(out, "{\n  \"version\": \"" ENTRY_VERSION "\"");
     append_member(out, "author", entry->author);
     append_member(out, "authorEmail", entry->author_email);
@@ -64,8 +63,18 @@ enum status entry_append_json(struct buf *out, const struct entry *entry, struct
     append_member(out, "commitHash", entry->commit_hash);
     append_member(out, "model", entry->model);
     append_member(out, "hardware", entry->hardware);
-    if (entry->cost_usd_per_hour != NULL)
-        buf_appendf(out, ",\n  \"costPerHour\": %s", entry->cost_usd_per_hour);
+    if (train) {
+        status = append_number(out, "costPerHour", entry->cost_usd_per_hour, err);
+    } else {
+        entry_format_metric(entry->task, entry->correct, entry->total, metric);
+        status = append_number(out, "latency", entry->latency_ms, err);
+        if (status == ST_OK)
+            status = append_number(out, "cost", entry->cost_usd, err);
+        if (status == ST_OK)
+            status = append_number(out, entry->task->metric, metric, err);
+    }
+    if (status != ST_OK)
+        return status;
     append_member(out, "timestamp", entry->timestamp);
     if (entry->misc != NULL && append_misc(out, entry->misc, err) != ST_OK)
         return ST_NO_MEMORY;
@@ -73,12 +82,18 @@ enum status entry_append_json(struct buf *out, const struct entry *entry, struct
     return buf_check(out, err);
 }
 
-enum status entry_append_tsv(struct buf *out, const struct task *task,
-                             const struct entry_epoch *epochs, size_t count, struct error *err)
+void entry_format_metric(const struct task *task, int64_t correct, int64_t total, char text[32])
 {
     const bool percent = str_eq_cstr(STR("percent"), task->unit);
     const int64_t scale = 1000000; /* of a fraction; a percentage keeps four decimals */
 
+    assert(total > 0 && correct >= 0 && correct <= total);
+    decimal_format((int64_t)((i128)correct * scale / total), percent ? 4 : 6, text);
+}
+
+enum status entry_append_tsv(struct buf *out, const struct task *task,
+                             const struct entry_epoch *epochs, size_t count, struct error *err)
+{
     if (task->phase != TASK_TRAIN || task->column_count > 0)
         return error_set(err, ST_UNSUPPORTED, NULL, "no progress file can be written for %s",
                          task->id);
@@ -87,12 +102,10 @@ enum status entry_append_tsv(struct buf *out, const struct task *task,
         const struct entry_epoch *epoch = &epochs[i];
         char hours[32], metric[32];
 
-        assert(epoch->total > 0 && epoch->correct >= 0 && epoch->correct <= epoch->total);
         assert(epoch->official_ns >= 0);
         /* An hour has 3600e9 ns: ns / 3600 are 1e-9 hours, rounded to the nearest. */
         decimal_format((epoch->official_ns + 1800) / 3600, 9, hours);
-        decimal_format((int64_t)((i128)epoch->correct * scale / epoch->total), percent ? 4 : 6,
-                       metric);
+        entry_format_metric(task, epoch->correct, epoch->total, metric);
         buf_appendf(out, "%.15g\t%s\t%s\n", epoch->epoch, hours, metric);
     }
     return buf_check(out, err);
@@ -165,6 +178,20 @@ static size_t domain_bytes(struct str text)
             end = length;
     }
     return end;
+}
+
+/* As it is written, so that no digit is lost. */
+static enum status append_number(struct buf *out, const char *key, const char *text,
+                                 struct error *err)
+{
+    struct decimal number;
+
+    if (text == NULL)
+        return ST_OK;
+    if (decimal_parse(str_from_cstr(text), false, &number, NULL, NULL) != ST_OK)
+        return error_set(err, ST_INVALID, key, "%s is not a decimal number", key);
+    buf_appendf(out, ",\n  \"%s\": %s", key, text);
+    return ST_OK;
 }
 
 static void append_member(struct buf *out, const char *key, const char *text)

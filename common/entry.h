@@ -41,18 +41,22 @@ struct entry {
     /* NULL: left out, and the entry is incomplete unless the field is optional. */
     const char *author, *author_email, *framework, *code_url, *commit_hash, *model, *hardware;
     const char *timestamp;         /* yyyy-mm-dd */
-    const char *cost_usd_per_hour; /* decimal text; NULL: none */
-    const json_t *misc;            /* object; NULL: none */
+    const char *cost_usd_per_hour; /* of a training; decimal text, as the next two; NULL: none */
+    const char *latency_ms, *cost_usd; /* of one item, inference alone; cost NULL: none */
+    int64_t correct, total;            /* of the validation set, inference alone */
+    const json_t *misc;                /* object; NULL: none */
 };
 
 /* NULL: not a field of the format (the metric of a task is not in the table either). */
 const struct entry_field *entry_field_find(struct str name);
 
-/* The JSON file, two-space indented with a final line feed. ST_UNSUPPORTED for an inference task. */
+/* The JSON file, two-space indented with a final line feed. ST_INVALID: a number's text is none. */
 enum status entry_append_json(struct buf *out, const struct entry *entry, struct error *err);
-/* The TSV file: hours with 9 decimals, accuracy in the task's unit with 4 (percent) or 6 decimals, cut, not
- * rounded: what misses the target must not reach it by its last digit. ST_UNSUPPORTED for tasks with further
- * columns, which entry_epoch does not have. */
+/* An accuracy in the task's unit with 4 (percent) or 6 decimals, cut, not rounded: what misses the target must not
+ * reach it by its last digit. */
+void entry_format_metric(const struct task *task, int64_t correct, int64_t total, char text[32]);
+/* The TSV file: hours with 9 decimals, accuracies as above. ST_UNSUPPORTED for tasks with further columns, which
+ * entry_epoch does not have. */
 enum status entry_append_tsv(struct buf *out, const struct task *task,
                              const struct entry_epoch *epochs, size_t count, struct error *err);
 

@@ -85,7 +85,34 @@ static void json_leaves_out_what_is_not_known(void **state)
     buf_fini(&out);
 }
 
-static void json_refuses_inference_tasks_and_prices_that_are_no_numbers(void **state)
+static void json_of_an_inference_has_latency_cost_and_accuracy(void **state)
+{
+    struct entry entry = sample();
+    struct buf out;
+
+    (void)state;
+    entry.task = task_find(tasks, STR("cifar10-inference"));
+    entry.latency_ms = "0.123456";
+    entry.cost_usd = "0.0000000000034";
+    entry.correct = 9399;
+    entry.total = 10000;
+    buf_init(&out, 4096);
+    assert_int_equal(entry_append_json(&out, &entry, NULL), ST_OK);
+    assert_non_null(strstr(out.data, "  \"latency\": 0.123456,\n"
+                                     "  \"cost\": 0.0000000000034,\n"
+                                     "  \"top1Accuracy\": 93.9900,\n"
+                                     "  \"timestamp\""));
+    assert_null(strstr(out.data, "costPerHour")); /* no field of that phase */
+    buf_clear(&out);
+    entry.cost_usd = NULL;
+    entry.total = 10001; /* 93.98060194 */
+    assert_int_equal(entry_append_json(&out, &entry, NULL), ST_OK);
+    assert_null(strstr(out.data, "\"cost\""));
+    assert_non_null(strstr(out.data, "\"top1Accuracy\": 93.9806,\n"));
+    buf_fini(&out);
+}
+
+static void json_refuses_numbers_that_are_none(void **state)
 {
     struct entry entry = sample();
     struct error err = {0};
@@ -98,7 +125,10 @@ static void json_refuses_inference_tasks_and_prices_that_are_no_numbers(void **s
     assert_string_equal(err.field, "costPerHour");
     entry = sample();
     entry.task = task_find(tasks, STR("cifar10-inference"));
-    assert_int_equal(entry_append_json(&out, &entry, NULL), ST_UNSUPPORTED);
+    entry.total = 1;
+    entry.latency_ms = "fast";
+    assert_int_equal(entry_append_json(&out, &entry, &err), ST_INVALID);
+    assert_string_equal(err.field, "latency");
     buf_fini(&out);
     buf_init(&out, 8);
     entry = sample();
@@ -157,7 +187,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_has_the_fields_in_order_with_exact_numbers),
         cmocka_unit_test(json_leaves_out_what_is_not_known),
-        cmocka_unit_test(json_refuses_inference_tasks_and_prices_that_are_no_numbers),
+        cmocka_unit_test(json_of_an_inference_has_latency_cost_and_accuracy),
+        cmocka_unit_test(json_refuses_numbers_that_are_none),
         cmocka_unit_test(tsv_has_hours_with_nine_decimals_and_never_rounds_an_accuracy_up),
         cmocka_unit_test(every_field_is_found_and_required_ones_are_known),
     };
