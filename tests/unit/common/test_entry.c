@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -125,6 +126,7 @@ static void json_refuses_numbers_that_are_none(void **state)
     assert_string_equal(err.field, "costPerHour");
     entry = sample();
     entry.task = task_find(tasks, STR("cifar10-inference"));
+    memset(&err, 0, sizeof err); /* the first error wins */
     entry.total = 1;
     entry.latency_ms = "fast";
     assert_int_equal(entry_append_json(&out, &entry, &err), ST_INVALID);
