@@ -50,6 +50,31 @@ value nn_read(struct nn *nn, struct var *var)
     return graph_convert(nn->graph, graph_var(nn->graph, var), nn->compute);
 }
 
+/* Under the label of the layer. */
+static struct var *conv_weight(struct nn *nn, value x, const struct nn_conv *conv)
+{
+    const struct tensor in = tensor_of(nn, x);
+    const int64_t dim[4] = {conv->channels, conv->window[0], conv->window[1],
+                            in.dim[in.rank > 0 ? in.rank - 1 : 0]};
+
+    return nn_var(nn, &(struct var_spec){.name = "weight",
+                                         .tensor = tensor_make(dtype_of_sums(nn->compute), 4, dim),
+                                         .role = VAR_PARAM,
+                                         .group = conv->weight_group,
+                                         .has_torch_perm = true,
+                                         .torch_perm = {0, 3, 1, 2}});
+}
+
+static struct conv_attr conv_attr_of(const struct nn_conv *conv)
+{
+    struct conv_attr attr = {.dilation = {1, 1}, .groups = 1};
+
+    memcpy(attr.pad, conv->pad, sizeof attr.pad);
+    for (int i = 0; i < 2; i++)
+        attr.stride[i] = conv->stride[i] == 0 ? 1 : conv->stride[i];
+    return attr;
+}
+
 value nn_conv2d(struct nn *nn, const char *name, value x, const struct nn_conv *conv)
 {
     value y;
@@ -57,22 +82,7 @@ value nn_conv2d(struct nn *nn, const char *name, value x, const struct nn_conv *
     if (failed(x))
         return VALUE_NONE;
     nn_push(nn, name);
-    const struct tensor in = tensor_of(nn, x);
-    const int64_t dim[4] = {conv->channels, conv->window[0], conv->window[1],
-                            in.dim[in.rank > 0 ? in.rank - 1 : 0]};
-    struct var *weight =
-        nn_var(nn, &(struct var_spec){.name = "weight",
-                                      .tensor = tensor_make(dtype_of_sums(nn->compute), 4, dim),
-                                      .role = VAR_PARAM,
-                                      .group = conv->weight_group,
-                                      .has_torch_perm = true,
-                                      .torch_perm = {0, 3, 1, 2}});
-    struct conv_attr attr = {.dilation = {1, 1}, .groups = 1};
-
-    memcpy(attr.pad, conv->pad, sizeof attr.pad);
-    for (int i = 0; i < 2; i++)
-        attr.stride[i] = conv->stride[i] == 0 ? 1 : conv->stride[i];
-    y = graph_conv2d(nn->graph, x, nn_read(nn, weight), attr);
+    y = graph_conv2d(nn->graph, x, nn_read(nn, conv_weight(nn, x, conv)), conv_attr_of(conv));
     if (conv->bias) {
         struct var *bias = channel_var(nn, "bias", conv->channels, VAR_PARAM, conv->bias_group);
 
@@ -121,6 +131,22 @@ static void assign_running(struct nn *nn, struct var *running, value batch, doub
     graph_assign(g, running, graph_add(g, kept, joined));
 }
 
+struct norm_vars {
+    struct var *weight, *bias, *running_mean, *running_var;
+};
+
+/* Under the label of the layer. */
+static struct norm_vars norm_vars_of(struct nn *nn, const struct nn_norm *norm, int64_t count)
+{
+    struct norm_vars vars;
+
+    vars.weight = channel_var(nn, "weight", count, VAR_PARAM, norm->weight_group);
+    vars.bias = channel_var(nn, "bias", count, VAR_PARAM, norm->bias_group);
+    vars.running_mean = channel_var(nn, "running_mean", count, VAR_STATE, 0);
+    vars.running_var = channel_var(nn, "running_var", count, VAR_STATE, 0);
+    return vars;
+}
+
 value nn_batch_norm(struct nn *nn, const char *name, value x, const struct nn_norm *norm)
 {
     struct graph *g = nn->graph;
@@ -134,24 +160,73 @@ value nn_batch_norm(struct nn *nn, const char *name, value x, const struct nn_no
     assert(in.rank > 0);
     const int64_t count = in.dim[in.rank - 1];
     const int64_t rows = tensor_count(&in) / count;
-    struct var *weight = channel_var(nn, "weight", count, VAR_PARAM, norm->weight_group);
-    struct var *bias = channel_var(nn, "bias", count, VAR_PARAM, norm->bias_group);
-    struct var *running_mean = channel_var(nn, "running_mean", count, VAR_STATE, 0);
-    struct var *running_var = channel_var(nn, "running_var", count, VAR_STATE, 0);
+    const struct norm_vars vars = norm_vars_of(nn, norm, count);
 
     if (nn->training) {
         assert(rows > 1);
-        y = graph_batch_norm(g, x, graph_var(g, weight), graph_var(g, bias), norm->eps, &mean,
-                             &variance);
-        assign_running(nn, running_mean, mean, norm->momentum, 1.0);
-        assign_running(nn, running_var, variance, norm->momentum,
+        y = graph_batch_norm(g, x, graph_var(g, vars.weight), graph_var(g, vars.bias), norm->eps,
+                             &mean, &variance);
+        assign_running(nn, vars.running_mean, mean, norm->momentum, 1.0);
+        assign_running(nn, vars.running_var, variance, norm->momentum,
                        (double)rows / (double)(rows - 1));
     } else {
-        y = graph_bn_apply(g, x, graph_var(g, running_mean), graph_var(g, running_var),
-                           graph_var(g, weight), graph_var(g, bias), norm->eps);
+        y = graph_bn_apply(g, x, graph_var(g, vars.running_mean), graph_var(g, vars.running_var),
+                           graph_var(g, vars.weight), graph_var(g, vars.bias), norm->eps);
     }
     nn_pop(nn);
     return y;
+}
+
+/* The factor a and the shift b of each channel (nn.h), in the type of the variables. */
+static void fold_norm(struct nn *nn, const char *name, int64_t count, const struct nn_norm *norm,
+                      value *factor, value *shift)
+{
+    struct graph *g = nn->graph;
+
+    nn_push(nn, name);
+    const struct norm_vars vars = norm_vars_of(nn, norm, count);
+    const value eps = graph_scalar(g, vars.running_var->spec.tensor.dtype, norm->eps);
+    const value root =
+        graph_unary(g, UNARY_RSQRT, graph_add(g, graph_var(g, vars.running_var), eps));
+
+    *factor = graph_mul(g, graph_var(g, vars.weight), root);
+    *shift = graph_sub(g, graph_var(g, vars.bias),
+                       graph_mul(g, graph_var(g, vars.running_mean), *factor));
+    nn_pop(nn);
+}
+
+static value pool_if_any(struct nn *nn, value x, const struct pool_attr *pool)
+{
+    value index;
+
+    return pool == NULL ? x : graph_pool_max(nn->graph, x, *pool, &index);
+}
+
+value nn_conv2d_norm(struct nn *nn, const char *conv_name, const char *norm_name, value x,
+                     const struct nn_conv *conv, const struct pool_attr *pool,
+                     const struct nn_norm *norm)
+{
+    const int64_t broad[4] = {conv->channels, 1, 1, 1}; /* against [K,R,S,C] */
+    struct graph *g = nn->graph;
+    value factor, shift, weight;
+
+    assert(!conv->bias);
+    if (failed(x))
+        return VALUE_NONE;
+    if (!nn->folded) {
+        x = pool_if_any(nn, nn_conv2d(nn, conv_name, x, conv), pool);
+        return nn_batch_norm(nn, norm_name, x, norm);
+    }
+    assert(!nn->training);
+    fold_norm(nn, norm_name, conv->channels, norm, &factor, &shift);
+    nn_push(nn, conv_name);
+    weight =
+        graph_mul(g, graph_var(g, conv_weight(nn, x, conv)), graph_reshape(g, factor, 4, broad));
+    x = graph_conv2d(g, x, graph_convert(g, weight, nn->compute), conv_attr_of(conv));
+    x = pool_if_any(nn, x, pool); /* adding to what is left is less work */
+    x = graph_add(g, x, graph_convert(g, shift, nn->compute));
+    nn_pop(nn);
+    return x;
 }
 
 value nn_layer_norm(struct nn *nn, const char *name, value x, const struct nn_norm *norm)

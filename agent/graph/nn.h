@@ -14,6 +14,7 @@ struct nn {
     struct graph *graph;
     enum dtype compute; /* of activations: F32, BF16; F64 in tests */
     bool training; /* batch statistics and their running averages; else the averages are used */
+    bool folded;   /* not training: nn_conv2d_norm() folds */
 };
 
 /* Labels of the graph that a layer of this name gets; "": none added. */
@@ -53,6 +54,13 @@ struct nn_norm {
  * running averages are assigned; the variance that joins them is unbiased (M / (M - 1)), the one that normalises
  * is not. M must be above 1. */
 value nn_batch_norm(struct nn *nn, const char *name, value x, const struct nn_norm *norm);
+/* Convolution without a bias, max-pool (NULL: none) and batch norm. Folded it is pool(conv(x, w a)) + b with
+ * a = weight / sqrt(running_var + eps) and b = bias - running_mean a, which the plan computes once for as long as the
+ * variables stand still. It is the same only where no weight of the norm is below 0 when a pool stands between: the
+ * caller answers for that. */
+value nn_conv2d_norm(struct nn *nn, const char *conv_name, const char *norm_name, value x,
+                     const struct nn_conv *conv, const struct pool_attr *pool,
+                     const struct nn_norm *norm);
 /* Over the last dim; momentum is not used. */
 value nn_layer_norm(struct nn *nn, const char *name, value x, const struct nn_norm *norm);
 

@@ -29,19 +29,12 @@ static enum status cifar10_evaluate(void *state, const struct workload_control *
                                     struct workload_score *score, struct error *err);
 static enum status cifar10_save(void *state, const char *path, struct error *err);
 static enum status cifar10_describe(void *state, struct buf *out, struct error *err);
-static void cifar10_close(void *state);
 static enum status cifar10_print_plan(const struct workload_options *options, FILE *out,
                                       struct error *err);
 static double cifar10_step_flops(void *state);
 static enum status cifar10_profile(void *state, int runs, FILE *out, struct error *err);
-static enum status check_options(const struct workload_options *options, struct cifar10_state *s,
-                                 struct error *err);
 static void set_shape(const struct workload_options *options, struct cifar10_state *s);
-static enum status open_backend(const struct workload_options *options, struct cifar10_state *s,
-                                struct error *err);
-static enum status compile_programs(const struct workload_options *options, struct cifar10_state *s,
-                                    struct error *err);
-static void hash_plans(struct cifar10_state *s);
+static void describe_training(const struct cifar10_state *s, struct buf *out);
 static enum status take_step(struct cifar10_state *s, struct error *err);
 static bool is_partial(const struct cifar10_state *s);
 static bool at_evaluation_point(const struct cifar10_state *s);
@@ -61,7 +54,8 @@ static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-whole"};
     .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,                 \
     .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save,             \
     .describe = cifar10_describe, .close = cifar10_close, .print_plan = cifar10_print_plan, \
-    .step_flops = cifar10_step_flops, .profile = cifar10_profile
+    .step_flops = cifar10_step_flops, .profile = cifar10_profile,                           \
+    .open_inference = cifar10_open_inference, .classify = cifar10_classify
 
 const struct workload_ops workload_cifar10 = {.name = "cifar10",
                                               .title = "CIFAR-10, convolutional network",
@@ -83,13 +77,18 @@ static enum status cifar10_open(const struct workload_options *options, void **s
 
     if (s == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the workload");
-    status = check_options(options, s, err);
+    status = cifar10_check_options(options, s, err);
     if (status == ST_OK && s->recipe->verify_data)
         status = cifar10_verify(s->data_dir, s->data_digest, err);
     if (status == ST_OK)
-        status = open_backend(options, s, err);
+        status = cifar10_open_backend(options, s, err);
     if (status == ST_OK)
-        status = compile_programs(options, s, err);
+        status = cifar10_compile(options, s, err);
+    if (status == ST_OK) {
+        s->log = calloc((size_t)(s->shape.total_steps * LOG_COLUMNS), sizeof *s->log);
+        if (s->log == NULL)
+            status = error_set(err, ST_NO_MEMORY, NULL, "no memory for the log of losses");
+    }
     if (status != ST_OK) {
         cifar10_close(s);
         return status;
@@ -209,6 +208,19 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
                 device.threads);
     buf_appendf(out, ",\"plan_sha256\":\"%s\",\"parameters\":%lld", s->plan_digest,
                 (long long)count_parameters(s->store));
+    if (s->inference)
+        buf_appendf(out, ",\"batch\":1,\"test_images\":%lld,\"views\":%lld",
+                    (long long)s->items.test_count, (long long)s->views);
+    else
+        describe_training(s, out);
+    buf_appendf(out, ",\"memory_bytes\":%llu,\"data_sha256\":\"%s\"}",
+                (unsigned long long)(session_bytes(s->session) + store_bytes(s->store)),
+                s->data_digest);
+    return buf_check(out, err);
+}
+
+static void describe_training(const struct cifar10_state *s, struct buf *out)
+{
     buf_appendf(out, ",\"batch\":%lld,\"steps\":%lld,\"epochs\":%.10g", (long long)s->shape.batch,
                 (long long)s->step_limit, s->end_epoch);
     buf_appendf(out, ",\"train_images\":%lld,\"test_images\":%lld,\"views\":%lld",
@@ -221,13 +233,9 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
                 "\"weight_decay\":%.10g,\"label_smoothing\":%.10g",
                 s->recipe->lr, s->recipe->momentum, s->recipe->weight_decay,
                 s->recipe->label_smoothing);
-    buf_appendf(out, ",\"memory_bytes\":%llu,\"data_sha256\":\"%s\"}",
-                (unsigned long long)(session_bytes(s->session) + store_bytes(s->store)),
-                s->data_digest);
-    return buf_check(out, err);
 }
 
-static void cifar10_close(void *state)
+void cifar10_close(void *state)
 {
     struct cifar10_state *s = state;
 
@@ -237,6 +245,7 @@ static void cifar10_close(void *state)
     store_destroy(s->store);
     if (s->backend != NULL)
         s->backend->ops->close(s->backend);
+    cifar10_fini(&s->items);
     free(s->log);
     free(s);
 }
@@ -282,11 +291,11 @@ static enum status cifar10_print_plan(const struct workload_options *options, FI
 
     if (s == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the workload");
-    status = check_options(options, s, err);
+    status = cifar10_check_options(options, s, err);
     if (status == ST_OK)
-        status = open_backend(options, s, err);
+        status = cifar10_open_backend(options, s, err);
     if (status == ST_OK)
-        status = compile_programs(options, s, err);
+        status = cifar10_compile(options, s, err);
     for (size_t i = 0; status == ST_OK && i < session_count(s->session); i++)
         plan_print(session_program(s->session, i), out);
     cifar10_close(s);
@@ -305,8 +314,8 @@ static enum status cifar10_profile(void *state, int runs, FILE *out, struct erro
     return cifar10_print_profile(state, PROGRAM_TRAIN, runs, out, err);
 }
 
-static enum status check_options(const struct workload_options *options, struct cifar10_state *s,
-                                 struct error *err)
+enum status cifar10_check_options(const struct workload_options *options, struct cifar10_state *s,
+                                  struct error *err)
 {
     const char *name = options->recipe == NULL ? recipe_names[0] : options->recipe;
 
@@ -364,72 +373,6 @@ static void set_shape(const struct workload_options *options, struct cifar10_sta
         s->step_limit = recipe_total_steps(recipe, s->shape.steps_per_epoch, options->max_epochs);
         s->end_epoch = options->max_epochs;
     }
-}
-
-static enum status open_backend(const struct workload_options *options, struct cifar10_state *s,
-                                struct error *err)
-{
-    struct backend_options backend = {.threads = options->threads,
-                                      .reference = strcmp(options->isa, "ref") == 0};
-    enum status status = ST_OK;
-
-    /* The references compute in every type, and are chosen to be slow. */
-    s->compute = options->precision == WORKLOAD_PRECISION_BF16 ? DT_BF16 : DT_F32;
-    if (!backend.reference)
-        status = cpu_isa_parse(options->isa, &backend.isa, err);
-    if (status == ST_OK && !backend.reference)
-        status = precision_choose(options->precision, backend.isa, &s->compute, err);
-    if (status == ST_OK)
-        status = cpu_backend_open(&backend, &s->backend, err);
-    return status;
-}
-
-static enum status compile_programs(const struct workload_options *options, struct cifar10_state *s,
-                                    struct error *err)
-{
-    const struct plan_options plan = {.fuse = options->fusion};
-    struct graph *graphs[PROGRAM_COUNT] = {NULL};
-    enum status status = ST_OK;
-
-    s->store = store_create();
-    s->session = session_create(s->backend, s->store);
-    s->log = calloc((size_t)(s->shape.total_steps * LOG_COLUMNS), sizeof *s->log);
-    if (s->log == NULL)
-        return error_set(err, ST_NO_MEMORY, NULL, "no memory for the log of losses");
-    cifar10_declare(s);
-    for (int p = 0; p < PROGRAM_COUNT && status == ST_OK; p++) { /* all variables come first */
-        graphs[p] = cifar10_build(s, (enum cifar10_program)p);
-        status = graph_finish(graphs[p], err);
-    }
-    if (status == ST_OK)
-        status = store_alloc(s->store, s->backend, err);
-    for (int p = 0; p < PROGRAM_COUNT && status == ST_OK; p++)
-        status = session_add(s->session, graphs[p], &plan, &s->programs[p], err);
-    for (int p = 0; p < PROGRAM_COUNT; p++)
-        graph_destroy(graphs[p]);
-    if (status == ST_OK)
-        status = session_compile(s->session, err);
-    if (status == ST_OK)
-        hash_plans(s);
-    return status;
-}
-
-/* The printed plans of all programs name what runs: kernels, order, places. */
-static void hash_plans(struct cifar10_state *s)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-
-    if (out == NULL) {
-        (void)fputs("cifar10: out of memory\n", stderr);
-        exit(4); /* NOLINT(concurrency-mt-unsafe): set-up, one thread */
-    }
-    for (size_t i = 0; i < session_count(s->session); i++)
-        plan_print(session_program(s->session, i), out);
-    (void)fclose(out);
-    crypto_sha256_hex((struct str){text, bytes}, s->plan_digest);
-    free(text);
 }
 
 static enum status take_step(struct cifar10_state *s, struct error *err)

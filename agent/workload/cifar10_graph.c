@@ -39,6 +39,9 @@ static const struct view views_six[] = {{0.25, 0, false},  {0.25, 0, true},   {0
 static struct graph *build_train(struct cifar10_state *state, bool frozen);
 static struct graph *build_lookahead(struct cifar10_state *state);
 static struct graph *build_evaluate(struct cifar10_state *state);
+static struct graph *build_infer(struct cifar10_state *state);
+static value view_logits(struct nn *nn, const struct cifar10_state *state, value images, value idx,
+                         int64_t views);
 static value forward(struct nn *nn, const struct cifar10_state *state, value images);
 static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, const char *name,
                         int64_t width, value x);
@@ -76,6 +79,7 @@ struct graph *cifar10_build(struct cifar10_state *state, enum cifar10_program pr
     case PROGRAM_TRAIN_FROZEN: return build_train(state, true);
     case PROGRAM_LOOKAHEAD: return build_lookahead(state);
     case PROGRAM_EVALUATE: return build_evaluate(state);
+    case PROGRAM_INFER: return build_infer(state);
     case PROGRAM_COUNT: break;
     }
     assert(program < PROGRAM_COUNT);
@@ -166,21 +170,49 @@ static struct graph *build_lookahead(struct cifar10_state *state)
 static struct graph *build_evaluate(struct cifar10_state *state)
 {
     const struct cifar10_vars *vars = &state->vars;
-    const int64_t views = state->recipe->views;
-    const struct view *view = views == 1 ? views_one : views_six;
     const int64_t batch = state->shape.eval_batch;
     struct graph *g = graph_create("evaluate", state->store);
     struct nn nn = {.graph = g, .compute = DT_F32, .training = false};
-    value logits = VALUE_NONE, correct;
+    value correct;
 
-    assert(views == 1 || views == (int64_t)ARRAY_LEN(views_six));
     const value first = graph_input(g, "first", DT_I32, 0, NULL);
     const value valid = graph_input(g, "valid", DT_I32, 0, NULL);
     const value last = graph_scalar(g, DT_I32, (double)(state->shape.test_count - 1));
-    const value zero = graph_scalar(g, DT_I32, 0.0);
     const value idx =
         graph_binary(g, BINARY_MIN, graph_add(g, graph_iota(g, DT_I32, 1, &batch, 0), first), last);
+    const value logits =
+        view_logits(&nn, state, graph_var(g, vars->test_images), idx, state->recipe->views);
 
+    (void)graph_xent(g, logits, graph_gather_rows(g, graph_var(g, vars->test_labels), idx), valid,
+                     (struct xent_attr){.on = 1.0}, &correct);
+    graph_output(g, "correct", graph_reduce(g, REDUCE_SUM, correct, 1));
+    return g;
+}
+
+/* One image in, its class out; of equal logits the first wins, as in evaluate. */
+static struct graph *build_infer(struct cifar10_state *state)
+{
+    const int64_t image[4] = {1, CIFAR10_SIDE, CIFAR10_SIDE, 3}, one = 1;
+    struct graph *g = graph_create("infer", state->store);
+    struct nn nn = {.graph = g, .compute = DT_F32, .folded = true};
+    const value input = graph_input(g, "image", DT_U8, 4, image);
+    const value idx = graph_fill(g, DT_I32, 1, &one, 0.0);
+    const value logits = view_logits(&nn, state, input, idx, state->views);
+
+    graph_output(g, "class", graph_reduce(g, REDUCE_ARGMAX, logits, 1U << 1));
+    return g;
+}
+
+/* The weighted mean over the views of images[idx]. */
+static value view_logits(struct nn *nn, const struct cifar10_state *state, value images, value idx,
+                         int64_t views)
+{
+    const struct view *view = views == 1 ? views_one : views_six;
+    struct graph *g = nn->graph;
+    const value zero = graph_scalar(g, DT_I32, 0.0);
+    value logits = VALUE_NONE;
+
+    assert(views == 1 || views == (int64_t)ARRAY_LEN(views_six));
     for (int64_t i = 0; i < views; i++) {
         struct augment_attr augment = augmentation();
         value part;
@@ -189,15 +221,12 @@ static struct graph *build_evaluate(struct cifar10_state *state)
         augment.pad = view[i].shift == 0 ? 0 : 1;
         augment.view_dy = augment.view_dx = view[i].shift;
         augment.view_flip = view[i].flip;
-        part = graph_augment(g, graph_var(g, vars->test_images), idx, zero, zero, augment);
-        part = forward(&nn, state, part);
+        part = graph_augment(g, images, idx, zero, zero, augment);
+        part = forward(nn, state, part);
         part = graph_mul(g, part, graph_scalar(g, DT_F32, view[i].weight));
         logits = i == 0 ? part : graph_add(g, logits, part);
     }
-    (void)graph_xent(g, logits, graph_gather_rows(g, graph_var(g, vars->test_labels), idx), valid,
-                     (struct xent_attr){.on = 1.0}, &correct);
-    graph_output(g, "correct", graph_reduce(g, REDUCE_SUM, correct, 1));
-    return g;
+    return logits;
 }
 
 static value forward(struct nn *nn, const struct cifar10_state *state, value images)
@@ -233,14 +262,12 @@ static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, cons
         .channels = width, .window = {3, 3}, .pad = {1, 1, 1, 1}, .weight_group = GROUP_OTHER};
     const struct nn_norm norm = {
         .eps = recipe->norm_eps, .momentum = recipe->norm_momentum, .bias_group = GROUP_NORM};
+    const struct pool_attr pool = {.window = {2, 2}, .stride = {2, 2}};
 
     nn_push(nn, name);
-    x = nn_conv2d(nn, "conv1", x, &conv);
-    x = max_pool(nn, x, 2);
-    x = nn_batch_norm(nn, "norm1", x, &norm);
+    x = nn_conv2d_norm(nn, "conv1", "norm1", x, &conv, &pool, &norm);
     x = graph_unary(nn->graph, UNARY_GELU_ERF, x);
-    x = nn_conv2d(nn, "conv2", x, &conv);
-    x = nn_batch_norm(nn, "norm2", x, &norm);
+    x = nn_conv2d_norm(nn, "conv2", "norm2", x, &conv, NULL, &norm);
     x = graph_unary(nn->graph, UNARY_GELU_ERF, x);
     nn_pop(nn);
     return x;

@@ -19,6 +19,7 @@ enum cifar10_program {
     PROGRAM_TRAIN_FROZEN, /* the whitening bias stands still, so its convolution has no backward pass */
     PROGRAM_LOOKAHEAD,
     PROGRAM_EVALUATE,
+    PROGRAM_INFER, /* the only one of an inference; a training has those before it */
     PROGRAM_COUNT
 };
 
@@ -53,7 +54,27 @@ struct cifar10_state {
     int64_t logged_step; /* the last one whose loss was reported */
     float *log;          /* [total_steps][LOG_COLUMNS], as last read */
     bool started;
+    bool inference;       /* opened to classify: no variable of training is there */
+    int64_t views;        /* of the inference */
+    struct cifar10 items; /* of the inference: its test images */
 };
+
+/* cifar10.c: recipe, sizes and data folder; ST_UNSUPPORTED, ST_NOT_FOUND, ST_USAGE, ST_LIMIT. Closes an inference, too. */
+enum status cifar10_check_options(const struct workload_options *options,
+                                  struct cifar10_state *state, struct error *err);
+void cifar10_close(void *state);
+
+/* cifar10_compile.c: the device; then, with it, variables, plans and executables of all programs of the state. */
+enum status cifar10_open_backend(const struct workload_options *options,
+                                 struct cifar10_state *state, struct error *err);
+enum status cifar10_compile(const struct workload_options *options, struct cifar10_state *state,
+                            struct error *err);
+
+/* cifar10_infer.c: the calls of an inference (workload.h). */
+enum status cifar10_open_inference(const struct workload_options *options,
+                                   const struct safetensors *model, const char *path,
+                                   struct workload_items *items, void **state, struct error *err);
+enum status cifar10_classify(void *state, int64_t index, int *label, struct error *err);
 
 /* cifar10_graph.c: declares the variables and builds one program; the caller finishes and destroys the graph. */
 void cifar10_declare(struct cifar10_state *state);

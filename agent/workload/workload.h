@@ -45,6 +45,7 @@ struct workload_options {
     bool has_max_epochs;
     double max_epochs;   /* stop after that many epochs; the schedule stays the recipe's */
     int64_t image_limit; /* 0: all. Tests: only so many training and validation images */
+    int64_t views;       /* inference: of test-time augmentation; 0: one, which is none */
 };
 
 /* Asked between steps, on the caller's thread. */
@@ -67,6 +68,14 @@ struct workload_score {
     int64_t correct, total;
     int64_t views; /* test-time augmentation; 1: none */
 };
+
+/* The validation set of an inference, in order. The workload's, until it is closed. */
+struct workload_items {
+    int64_t count;
+    const uint8_t *labels;
+};
+
+struct safetensors;
 
 struct workload_ops {
     const char *name; /* "cifar10" */
@@ -93,6 +102,13 @@ struct workload_ops {
      * at least model, recipe, device, isa, precision, threads, plan_sha256, parameters, batch,
      * data_sha256; `partial` is true when max_epochs ends it before its recipe does. It becomes `misc` of the entry. Valid after open; without line feeds. */
     enum status (*describe)(void *state, struct buf *out, struct error *err);
+    /* In place of open .. save: a saved model that classifies one item at a time. `path` names the file in errors;
+     * ST_INVALID: it is of another workload, recipe or network. describe and close serve it, too. NULL: none. */
+    enum status (*open_inference)(const struct workload_options *options,
+                                  const struct safetensors *model, const char *path,
+                                  struct workload_items *items, void **state, struct error *err);
+    /* From the item's bytes, which lie in memory, to its class. Allocates nothing. */
+    enum status (*classify)(void *state, int64_t index, int *label, struct error *err);
     void (*close)(void *state); /* accepts NULL */
     /* What open would compile, as text: needs no data. NULL: the workload has no plan to show. */
     enum status (*print_plan)(const struct workload_options *options, FILE *out, struct error *err);

@@ -23,131 +23,12 @@
 #include "agent/workload/cifar10_internal.h"
 #include "agent/workload/whiten.h"
 #include "common/rng.h"
-
-#define TINY_IMAGES 256
-#define PATH_BYTES  512
-
-static char folder[] = "/tmp/daybreak-cifar10-XXXXXX";
+#include "tests/support/cifar10_tiny.h"
 
 static void assert_close(double got, double want, double tolerance)
 {
     if (!(fabs(got - want) <= tolerance))
         fail_msg("%.9g is not within %.3g of %.9g", got, tolerance, want);
-}
-
-/* Files of the official size, of which only the first records hold anything: an
- * image of class k is bright in the k-th fifth of one half, under noise. The
- * rest are holes: black images of class 0. */
-static int make_data(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(folder));
-    for (size_t f = 0; f < CIFAR10_FILE_COUNT; f++) {
-        unsigned char *records = calloc(TINY_IMAGES, CIFAR10_RECORD_BYTES);
-        char path[PATH_BYTES];
-        int fd;
-
-        for (uint32_t n = 0; n < TINY_IMAGES; n++) {
-            unsigned char *record = records + (size_t)n * CIFAR10_RECORD_BYTES;
-
-            record[0] = (unsigned char)((n * 7 + f) % CIFAR10_CLASS_COUNT);
-            for (uint32_t i = 0; i < CIFAR10_IMAGE_BYTES; i++) {
-                const uint32_t y = i % 1024 / 32, x = i % 32;
-                uint32_t word[2];
-
-                rng_threefry((struct rng_key){(uint32_t)f, 3}, n, i, word);
-                record[1 + i] = (unsigned char)rng_to_below(word[0], 100);
-                if (y / 7 == record[0] % 5u && (x < 16) == (record[0] < 5))
-                    record[1 + i] = (unsigned char)(record[1 + i] + 150);
-            }
-        }
-        (void)snprintf(path, sizeof path, "%s/%s", folder, cifar10_files[f].name);
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        assert_true(fd >= 0);
-        assert_int_equal(write(fd, records, (size_t)TINY_IMAGES * CIFAR10_RECORD_BYTES),
-                         (ssize_t)TINY_IMAGES * CIFAR10_RECORD_BYTES);
-        assert_int_equal(ftruncate(fd, (off_t)CIFAR10_FILE_RECORDS * CIFAR10_RECORD_BYTES), 0);
-        (void)close(fd);
-        free(records);
-    }
-    return 0;
-}
-
-static int remove_data(void **state)
-{
-    static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
-    char path[PATH_BYTES];
-
-    (void)state;
-    for (size_t f = 0; f < CIFAR10_FILE_COUNT; f++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, cifar10_files[f].name);
-        (void)unlink(path);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    return rmdir(folder);
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[PATH_BYTES];
-
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static struct workload_options tiny_options(int threads)
-{
-    return (struct workload_options){.recipe = "cifar10-tiny",
-                                     .data_dir = folder,
-                                     .device = "auto",
-                                     .isa = "auto",
-                                     .threads = threads,
-                                     .fusion = true};
-}
-
-static void *open_tiny(const struct workload_options *options, uint32_t seed)
-{
-    struct error err = {0};
-    void *state = NULL;
-
-    if (workload_cifar10_tiny.open(options, &state, &err) != ST_OK)
-        fail_msg("%s", err.detail);
-    if (workload_cifar10_tiny.start(state, seed, &err) != ST_OK)
-        fail_msg("%s", err.detail);
-    return state;
-}
-
-static struct workload_progress train_on(void *state)
-{
-    const struct workload_control control = {0};
-    struct workload_progress progress;
-    struct error err = {0};
-
-    if (workload_cifar10_tiny.train(state, &control, &progress, &err) != ST_OK)
-        fail_msg("%s", err.detail);
-    return progress;
-}
-
-static struct workload_score evaluate(void *state)
-{
-    const struct workload_control control = {0};
-    struct workload_score score;
-    struct error err = {0};
-
-    if (workload_cifar10_tiny.evaluate(state, &control, &score, &err) != ST_OK)
-        fail_msg("%s", err.detail);
-    return score;
-}
-
-static void save(void *state, const char *name)
-{
-    struct error err = {0};
-
-    if (workload_cifar10_tiny.save(state, path_of(name), &err) != ST_OK)
-        fail_msg("%s", err.detail);
 }
 
 static void assert_same_file(const char *a, const char *b)
@@ -446,7 +327,7 @@ static void a_checkpoint_speaks_pytorch(void **state)
     assert_int_equal(conv->dim[2], 3);
     w = conv->data;
     for (size_t k = 0; k < 8; k++) /* identity filters: 1 at [k][k][1][1], else 0 */
-        for (size_t i = 0; i < 24 * 9; i++)
+        for (size_t i = 0; i < (size_t)24 * 9; i++)
             assert_true(w[k * 24 * 9 + i] == (i == k * 9 + 4 ? 1.0f : 0.0f));
     linear = safetensors_find(file, "7.weight");
     assert_non_null(linear);
@@ -538,7 +419,7 @@ static void max_epochs_ends_early_on_the_same_schedule(void **state)
     assert_true(p.done);
     assert_close(p.epoch, 1.5, 0.0);
     memcpy(short_run, cifar10_read_log(tiny), sizeof short_run);
-    assert_memory_equal(short_run, long_run, 12 * LOG_COLUMNS * sizeof(float));
+    assert_memory_equal(short_run, long_run, sizeof(float) * 12 * LOG_COLUMNS);
     workload_cifar10_tiny.close(tiny);
 }
 
