@@ -187,6 +187,14 @@ def check_misuse(tap, folder):
     for words, code in ((("--isa", "abacus"), 3), (("--device", "cuda"), 2), (("--precision", "f8"), 3), (("--target", "hot"), 3)):
         bad = train(folder, "--out", os.path.join(folder, "e"), *words)
         tap.ok(bad.returncode == code and bad.stderr.strip(), f"{' '.join(words)} is refused with {code}", f"{bad.returncode} {bad.stderr}")
+    devices = subprocess.run([AGENT, "devices"], capture_output=True, text=True, timeout=WAIT_S, check=False).stdout
+    lacking = [line.split()[1] for line in devices.splitlines() if line.startswith("isa ") and not line.endswith(": used")]
+    for word in lacking:  # the child finds it out, the parent says it
+        bad = train(folder, "--out", os.path.join(folder, "e"), "--isa", word)
+        tap.ok(bad.returncode == 2 and f"has no {word};" in bad.stderr and bad.stderr.count("\n") == 1,
+               f"--isa {word} is not there and refused in one sentence", f"{bad.returncode} {bad.stderr}")
+    if not lacking:
+        tap.skip("an --isa that is not there is refused in one sentence", "this host has every instruction set")
     hidden = subprocess.run([AGENT, "train", "synthetic"], capture_output=True, text=True, timeout=WAIT_S, check=False,
                             env={k: v for k, v in os.environ.items() if k != "DAYBREAK_TEST_WORKLOAD"})
     tap.ok(hidden.returncode == 3, "test workloads are not there without being asked for", hidden.stderr)
