@@ -138,6 +138,8 @@ $(BUILD)/tests/kernels/%.t: tests/kernels/%.c $(BUILD)/libagent.a $(BUILD)/libco
 	$(link_test) -lcmocka $(AGENT_LIBS) $(COMMON_LIBS) -lm
 $(BUILD)/tests/support/%: tests/support/%.c $(BUILD)/libserver.a $(BUILD)/libcommon.a
 	$(link_test) $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
+$(BUILD)/tests/support/train_bits: tests/support/train_bits.c $(BUILD)/libagent.a $(BUILD)/libcommon.a
+	$(link_test) -lcmocka $(AGENT_LIBS) $(COMMON_LIBS) -lm
 $(BUILD)/tests/property/%: tests/property/%.c $(BUILD)/libserver.a $(BUILD)/libcommon.a
 	$(link_test) $(SERVER_LIBS) $(COMMON_LIBS) -lz -lm
 define link_test
@@ -155,12 +157,13 @@ FUZZ ?= 1
 SCRIPT_TESTS = $(sort $(wildcard tests/lint/test_*.py tests/http/run_*.py tests/http/test_*.py tests/e2e/test_*.py tests/fault/test_*.py \
                tests/property/test_*.py tests/web/run*.mjs)) $(if $(FUZZ),tests/fuzz/test_short.sh)
 TESTS = $(call test_bin,$(UNIT_TESTS)) $(SCRIPT_TESTS)
+SUPPORT_BIN = $(BUILD)/tests/support/print_codes $(BUILD)/tests/support/train_bits # what scripts run besides the programs
 export BUILD
 export DAYBREAKD ?= $(BUILD)/daybreakd
 export DAYBREAK_AGENT ?= $(BUILD)/daybreak-agent
 
 test: setup-if-missing-test ## everything that a change must pass; T=name runs a part; ends with the counts
-	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) $(BUILD)/tests/support/print_codes $(PROPERTY_BIN) controls $(BUILD)/npm.stamp
+	$(Q)$(MAKE) --no-print-directory -j2 all $(call test_bin,$(UNIT_TESTS)) $(SUPPORT_BIN) $(PROPERTY_BIN) controls $(BUILD)/npm.stamp
 	$(Q)$(if $(FUZZ),$(MAKE) --no-print-directory -j2 fuzz-programs)
 	$(Q)tests/support/harness.pl -j 2 $(if $(T),$(foreach t,$(TESTS),$(if $(findstring $(T),$(t)),$(t))),$(TESTS))
 

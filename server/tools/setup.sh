@@ -31,6 +31,7 @@ clang-format           layout check of make lint
 python3-jsonschema     checks answers against schema/openapi.yaml
 chromium               the browser of the page tests
 npm                    playwright-core and axe-core for the page tests
+qemu-user              trains a few steps on a processor without AVX-512
 procps                 the fault tests look at processes
 '
 bench_packages='
