@@ -8,6 +8,7 @@
 
 int command_bench(int argc, char *const *argv);   /* agent/profile */
 int command_devices(int argc, char *const *argv); /* agent/profile */
+int command_infer(int argc, char *const *argv);   /* agent/train */
 int command_train(int argc, char *const *argv);   /* agent/train */
 int command_child(int argc,
                   char *const *argv); /* agent/train; hidden: one training, for its parent */

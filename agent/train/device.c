@@ -30,13 +30,14 @@ void device_choice_fill_opts(struct device_choice *choice, struct opt opts[DEVIC
                            .value = &choice->precision,
                            .argument = "auto|f32|bf16",
                            .help = "of activations and their gradients (auto)"};
-    opts[3] = (struct opt){.name = "threads",
-                           .kind = OPT_INT,
-                           .value = &choice->threads,
-                           .min = 0,
-                           .max = DEVICE_THREADS_MAX,
-                           .argument = "N",
-                           .help = "threads that compute; 0: chosen by the workload (0)"};
+    opts[DEVICE_OPT_THREADS] =
+        (struct opt){.name = "threads",
+                     .kind = OPT_INT,
+                     .value = &choice->threads,
+                     .min = 0,
+                     .max = DEVICE_THREADS_MAX,
+                     .argument = "N",
+                     .help = "threads that compute; 0: chosen by the workload (0)"};
     opts[4] = (struct opt){.name = "no-fusion",
                            .kind = OPT_FLAG,
                            .value = &choice->no_fusion,

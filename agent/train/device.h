@@ -10,6 +10,7 @@
 #include "common/opt.h"
 
 #define DEVICE_OPT_COUNT   6
+#define DEVICE_OPT_THREADS 3 /* its place among them, for commands with another default */
 #define DEVICE_THREADS_MAX 1024
 
 struct device_choice {

@@ -1,4 +1,4 @@
-/* agent/train/output.c: what `train` leaves behind (see output.h). */
+/* agent/train/output.c: what `train` and `infer` leave behind (see output.h). */
 #include "agent/train/output.h"
 
 #include <stdio.h>
@@ -54,58 +54,67 @@ static void find_commit(char commit[HOST_TEXT_BYTES])
         (void)snprintf(commit, HOST_TEXT_BYTES, "%s", plus + 1);
 }
 
-static enum status write_file(const struct output *output, const char *ending,
+static enum status write_file(const char *dir, const char *base, const char *ending,
                               const struct buf *content, struct error *err)
 {
     char path[FILES_PATH_BYTES_MAX], name[ENTRY_NAME_BYTES_MAX + 8];
     enum status status = buf_check(content, err);
 
-    (void)snprintf(name, sizeof name, "%s.%s", output->name, ending);
+    (void)snprintf(name, sizeof name, "%s.%s", base, ending);
     if (status == ST_OK)
-        status = files_join(path, output->dir, name, err);
+        status = files_join(path, dir, name, err);
     return status == ST_OK ? files_write(path, buf_str(content), 0644, err) : status;
+}
+
+enum status output_write_json(const char *dir, const char *name, const char *instance,
+                              const struct entry *entry, struct error *err)
+{
+    char date[CLOCK_TEXT_BYTES], hardware[2 * HOST_TEXT_BYTES], commit[HOST_TEXT_BYTES];
+    struct entry whole = *entry;
+    struct host host;
+    struct buf text;
+    enum status status = host_read(&host, err);
+
+    if (status != ST_OK)
+        return status;
+    find_commit(commit);
+    clock_format_date(clock_real_ms(), date);
+    host_format_hardware(&host, instance, hardware);
+    whole.framework = "daybreak " DAYBREAK_VERSION;
+    whole.commit_hash = commit[0] != '\0' ? commit : NULL;
+    whole.timestamp = date;
+    whole.hardware = hardware;
+    buf_init(&text, FILE_BYTES_MAX);
+    status = entry_append_json(&text, &whole, err);
+    if (status == ST_OK)
+        status = write_file(dir, name, "json", &text, err);
+    buf_fini(&text);
+    return status;
 }
 
 enum status output_write_entry(const struct output *output, const struct parent_plan *plan,
                                const struct parent_result *result, struct error *err)
 {
-    char date[CLOCK_TEXT_BYTES], hardware[2 * HOST_TEXT_BYTES], commit[HOST_TEXT_BYTES];
     json_t *misc = build_misc(output, plan, result);
     const json_t *model = misc != NULL ? json_object_get(misc, "model") : NULL;
-    struct host host;
-    struct buf text;
-    struct entry entry = {
+    const struct entry entry = {
         .task = plan->task,
         .author = output->author,
         .author_email = output->author_email,
-        .framework = "daybreak " DAYBREAK_VERSION,
         .model = json_is_string(model) ? json_string_value(model) : plan->workload,
-        .hardware = hardware,
-        .timestamp = date,
         .cost_usd_per_hour = output->cost_per_hour,
         .misc = misc,
     };
-    enum status status;
+    struct buf text;
+    enum status status =
+        misc == NULL ? error_set(err, ST_NO_MEMORY, "misc", "no memory for the entry")
+                     : output_write_json(output->dir, output->name, output->instance, &entry, err);
 
     buf_init(&text, FILE_BYTES_MAX);
-    find_commit(commit);
-    if (commit[0] != '\0')
-        entry.commit_hash = commit;
-    clock_format_date(clock_real_ms(), date);
-    status = misc == NULL ? error_set(err, ST_NO_MEMORY, "misc", "no memory for the entry")
-                          : host_read(&host, err);
-    if (status != ST_OK)
-        goto done;
-    host_format_hardware(&host, output->instance, hardware);
-    status = entry_append_json(&text, &entry, err);
-    if (status == ST_OK)
-        status = write_file(output, "json", &text, err);
-    buf_clear(&text);
     if (status == ST_OK)
         status = entry_append_tsv(&text, plan->task, result->epochs, result->epoch_count, err);
     if (status == ST_OK)
-        status = write_file(output, "tsv", &text, err);
-done:
+        status = write_file(output->dir, output->name, "tsv", &text, err);
     buf_fini(&text);
     json_decref(misc);
     return status;

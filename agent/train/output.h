@@ -1,5 +1,5 @@
-/* agent/train/output.h: what `train` leaves behind: NAME.json and NAME.tsv, an entry as a server takes
- * it. Ownership: borrows all. Threads: one owner. */
+/* agent/train/output.h: what `train` and `infer` leave behind: NAME.json and of a training NAME.tsv, an entry as a
+ * server takes it. Ownership: borrows all. Threads: one owner. */
 #ifndef DAYBREAK_AGENT_TRAIN_OUTPUT_H
 #define DAYBREAK_AGENT_TRAIN_OUTPUT_H
 
@@ -19,5 +19,9 @@ struct output {
 /* Writes both files. Without an author they are written, too: a server names what is missing. */
 enum status output_write_entry(const struct output *output, const struct parent_plan *plan,
                                const struct parent_result *result, struct error *err);
+
+/* NAME.json: the entry, with our framework, commit and host and today's date, which it is to leave out. */
+enum status output_write_json(const char *dir, const char *name, const char *instance,
+                              const struct entry *entry, struct error *err);
 
 #endif

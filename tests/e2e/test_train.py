@@ -24,8 +24,8 @@ WAIT_S = 900
 COUNT = 10000
 
 
-def make_data(folder):
-    """Six files in the official layout; noise of +-12 around a level for each class and colour."""
+def make_data(folder, classes=10):
+    """Six files in the official layout, with so many classes; noise of +-12 around a level for each class and colour."""
     rng = random.Random(1)
     os.makedirs(folder)
     tables = {}
@@ -36,7 +36,7 @@ def make_data(folder):
     for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
         with open(os.path.join(folder, name), "wb") as out:
             for i in range(COUNT):
-                label = i % 10
+                label = i % classes
                 noise = rng.randbytes(3072)
                 planes = b"".join(noise[1024 * c:1024 * c + 1024].translate(tables[label, c]) for c in range(3))
                 out.write(bytes([label]) + planes)
