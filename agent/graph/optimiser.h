@@ -22,6 +22,17 @@ struct sgd_group {
 void optimiser_sgd(struct graph *g, value row, const struct sgd_group *groups, size_t group_count,
                    const value *grads);
 
+struct muon_group {
+    struct var *const *params; /* of rank 4: [K,R,S,C], taken as matrices [K,RSC] */
+    size_t param_count;
+    int64_t lr_column, momentum_column; /* of hyper */
+    bool nesterov;
+};
+/* K. Jordan's Muon, without decay: m = mu m + g, u = nesterov ? g + mu m : m, w *= sqrt(K) / |w|,
+ * w -= lr orthogonal(u), where three steps of a quintic Newton-Schulz iteration take the singular values of
+ * u / (|u| + 1e-7) towards 1. m: optimiser_momentum(). A parameter must not be 0. */
+void optimiser_muon(struct graph *g, value row, const struct muon_group *group, const value *grads);
+
 /* A program of its own: for each variable avg = decay avg + (1 - decay) w, then w = avg, with avg = "ema.<name>".
  * decay: a scalar; 1 gives w its average back. Momenta are untouched. vars: every floating variable that is
  * trained or averaged, running statistics included. */
