@@ -47,8 +47,8 @@ static enum status check_metas(const struct cifar10_state *s, const struct safet
 static bool should_stop(const struct workload_control *control);
 static int64_t count_parameters(const struct store *store);
 
-static const char *const recipe_names[] = {"cifar10-94", "cifar10-quick"};
-static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-whole"};
+static const char *const recipe_names[] = {"cifar10-94", "cifar10-quick", "cifar10-muon"};
+static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-muon", "cifar10-tiny-whole"};
 
 #define CIFAR10_CALLS                                                                       \
     .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,                 \
@@ -221,6 +221,8 @@ static enum status cifar10_describe(void *state, struct buf *out, struct error *
 
 static void describe_training(const struct cifar10_state *s, struct buf *out)
 {
+    const bool muon = s->recipe->optimiser == RECIPE_MUON;
+
     buf_appendf(out, ",\"batch\":%lld,\"steps\":%lld,\"epochs\":%.10g", (long long)s->shape.batch,
                 (long long)s->step_limit, s->end_epoch);
     buf_appendf(out, ",\"train_images\":%lld,\"test_images\":%lld,\"views\":%lld",
@@ -228,10 +230,17 @@ static void describe_training(const struct cifar10_state *s, struct buf *out)
                 (long long)s->recipe->views);
     if (is_partial(s))
         buf_append_cstr(out, ",\"partial\":true");
+    if (muon)
+        buf_appendf(out,
+                    ",\"bias_learning_rate\":%.10g,\"head_learning_rate\":%.10g,"
+                    "\"sgd_momentum\":%.10g",
+                    s->recipe->bias_lr, s->recipe->head_lr, s->recipe->momentum);
     buf_appendf(out,
-                ",\"optimizer\":\"SGD, Nesterov\",\"learning_rate\":%.10g,\"momentum\":%.10g,"
+                ",\"optimizer\":\"%s\",\"learning_rate\":%.10g,\"momentum\":%.10g,"
                 "\"weight_decay\":%.10g,\"label_smoothing\":%.10g",
-                s->recipe->lr, s->recipe->momentum, s->recipe->weight_decay,
+                muon ? "Muon, Nesterov; SGD, Nesterov for biases and head" : "SGD, Nesterov",
+                muon ? s->recipe->muon_lr : s->recipe->lr,
+                muon ? s->recipe->muon_momentum : s->recipe->momentum, s->recipe->weight_decay,
                 s->recipe->label_smoothing);
 }
 
@@ -384,7 +393,8 @@ static enum status take_step(struct cifar10_state *s, struct error *err)
     if (status != ST_OK)
         return status;
     s->step++;
-    if (s->step % s->recipe->lookahead_every == 0 || s->step == s->shape.total_steps)
+    if (s->recipe->lookahead_every > 0 &&
+        (s->step % s->recipe->lookahead_every == 0 || s->step == s->shape.total_steps))
         status = session_run(s->session, s->programs[PROGRAM_LOOKAHEAD], err);
     return status;
 }

@@ -36,7 +36,17 @@ static const struct view views_one[] = {{1.0, 0, false}};
 static const struct view views_six[] = {{0.25, 0, false},  {0.25, 0, true},   {0.125, -1, false},
                                         {0.125, -1, true}, {0.125, 1, false}, {0.125, 1, true}};
 
+/* What a step moves: batch-norm biases, then all others, and the gradients in that order. */
+struct trained {
+    struct var *const *params;
+    const value *grads;
+    size_t norm_count, other_count;
+};
+
 static struct graph *build_train(struct cifar10_state *state, bool frozen);
+static void add_updates(struct graph *g, const struct cifar10_recipe *recipe, value row,
+                        const struct trained *trained);
+static void sort_filters(struct var **params, size_t count);
 static struct graph *build_lookahead(struct cifar10_state *state);
 static struct graph *build_evaluate(struct cifar10_state *state);
 static struct graph *build_infer(struct cifar10_state *state);
@@ -126,23 +136,12 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
         memmove(params + norm_count, params + norm_count + 1,
                 (count - norm_count) * sizeof(struct var *));
     }
+    if (recipe->optimiser == RECIPE_MUON)
+        sort_filters(params + norm_count, count - norm_count);
     graph_gradient(g, loss, params, count, grads);
 
     row = graph_row_read(g, graph_var(g, vars->hyper), step);
-    optimiser_sgd(g, row,
-                  (const struct sgd_group[]){{.params = params,
-                                              .param_count = norm_count,
-                                              .lr_column = HYPER_LR_NORM,
-                                              .decay_column = HYPER_DECAY_NORM,
-                                              .momentum_column = HYPER_MOMENTUM,
-                                              .nesterov = true},
-                                             {.params = params + norm_count,
-                                              .param_count = count - norm_count,
-                                              .lr_column = HYPER_LR,
-                                              .decay_column = HYPER_DECAY,
-                                              .momentum_column = HYPER_MOMENTUM,
-                                              .nesterov = true}},
-                  2, grads);
+    add_updates(g, recipe, row, &(struct trained){params, grads, norm_count, count - norm_count});
 
     log_row[0] =
         graph_reshape(g, graph_mul(g, loss, graph_scalar(g, DT_F32, 1.0 / (double)batch)), 1, &one);
@@ -152,6 +151,65 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
                                  graph_sub(g, step, graph_scalar(g, DT_I32, 1.0)),
                                  graph_concat(g, log_row, LOG_COLUMNS, 0)));
     return g;
+}
+
+/* Muon takes the filters, which sort_filters() has put last; before them stand the whitening bias, unless it is
+ * frozen, and the last layer. */
+static void add_updates(struct graph *g, const struct cifar10_recipe *recipe, value row,
+                        const struct trained *trained)
+{
+    const size_t norms = trained->norm_count;
+    struct sgd_group groups[3] = {{.params = trained->params,
+                                   .param_count = norms,
+                                   .lr_column = HYPER_LR_NORM,
+                                   .decay_column = HYPER_DECAY_NORM,
+                                   .momentum_column = HYPER_MOMENTUM,
+                                   .nesterov = true},
+                                  {.params = trained->params + norms,
+                                   .param_count = trained->other_count,
+                                   .lr_column = HYPER_LR,
+                                   .decay_column = HYPER_DECAY,
+                                   .momentum_column = HYPER_MOMENTUM,
+                                   .nesterov = true}};
+    size_t filters = 0, biases;
+
+    if (recipe->optimiser == RECIPE_SGD) {
+        optimiser_sgd(g, row, groups, 2, trained->grads);
+        return;
+    }
+    while (filters < trained->other_count &&
+           trained->params[norms + filters]->spec.tensor.rank != 4)
+        filters++;
+    biases = filters - 1; /* 0 or 1: the last layer is always there */
+    groups[2] = groups[1];
+    groups[1] = groups[0]; /* its rate falls to 0 sooner than that of the other biases */
+    groups[1].params = trained->params + norms;
+    groups[1].param_count = biases;
+    groups[1].lr_column = HYPER_LR_WHITEN;
+    groups[2].params = trained->params + norms + biases;
+    groups[2].param_count = 1;
+    optimiser_sgd(g, row, groups, 3, trained->grads);
+    optimiser_muon(g, row,
+                   &(struct muon_group){.params = trained->params + norms + filters,
+                                        .param_count = trained->other_count - filters,
+                                        .lr_column = HYPER_LR_MUON,
+                                        .momentum_column = HYPER_MOMENTUM_MUON,
+                                        .nesterov = true},
+                   trained->grads + norms + filters);
+}
+
+/* Filters behind the rest; both keep their order. */
+static void sort_filters(struct var **params, size_t count)
+{
+    struct var *sorted[CIFAR10_PARAMS_MAX];
+    size_t next = 0;
+
+    assert(count <= CIFAR10_PARAMS_MAX);
+    for (int filters = 0; filters < 2; filters++)
+        for (size_t i = 0; i < count; i++)
+            if ((params[i]->spec.tensor.rank == 4) == (filters == 1))
+                sorted[next++] = params[i];
+    memcpy(params, sorted, count * sizeof(struct var *));
 }
 
 static struct graph *build_lookahead(struct cifar10_state *state)

@@ -19,6 +19,7 @@ static void write_labels(struct store *store, struct var *var, const uint8_t *la
 static void write_scalar(struct store *store, struct var *var, int32_t number);
 static void init_var(struct cifar10_state *state, const struct cifar10 *set, struct var *var);
 static void fill(float *data, size_t count, float number);
+static void divide_by_deviation(float *data, size_t count);
 static void fill_conv(const struct var *var, struct rng_key key, float *data);
 static void copy_average(struct cifar10_state *state, struct var *average);
 static float *heap_floats(uint64_t bytes);
@@ -96,6 +97,8 @@ static void init_var(struct cifar10_state *state, const struct cifar10 *set, str
         const float bound = (float)(1.0 / sqrt((double)tensor->dim[0]));
 
         rng_fill_uniform(key, -bound, bound, data, (size_t)tensor_count(tensor));
+        if (state->recipe->unit_head)
+            divide_by_deviation(data, (size_t)tensor_count(tensor));
     } else if ((var->spec.role == VAR_PARAM && strcmp(dot, ".weight") == 0) ||
                strcmp(dot, ".running_var") == 0) {
         fill(data, (size_t)tensor_count(tensor), 1.0f); /* batch norm's scale and variance */
@@ -108,6 +111,21 @@ static void fill(float *data, size_t count, float number)
 {
     for (size_t i = 0; i < count; i++)
         data[i] = number;
+}
+
+/* PyTorch's std(): unbiased. */
+static void divide_by_deviation(float *data, size_t count)
+{
+    double mean = 0.0, squares = 0.0;
+
+    for (size_t i = 0; i < count; i++)
+        mean += (double)data[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += ((double)data[i] - mean) * ((double)data[i] - mean);
+    const double deviation = sqrt(squares / (double)(count - 1));
+
+    for (size_t i = 0; i < count; i++)
+        data[i] = (float)((double)data[i] / deviation);
 }
 
 /* [K,R,S,C] */

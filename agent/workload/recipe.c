@@ -18,6 +18,13 @@
     .translate = 2, .lookahead_every = 5, .lookahead_base = 0.95 * 0.95 * 0.95 * 0.95 * 0.95, \
     .lookahead_power = 3.0
 
+/* airbench94_muon's values: rates of the summed loss, no warm-up, no lookahead. */
+#define AIRBENCH_MUON                                                                   \
+    .optimiser = RECIPE_MUON, .muon_lr = 0.24, .muon_momentum = 0.6, .bias_lr = 0.053,  \
+    .head_lr = 0.67, .momentum = 0.85, .weight_decay = 2e-6, .label_smoothing = 0.2,    \
+    .whiten_images = 5000, .whiten_eps = 5e-4, .norm_eps = 1e-12, .norm_momentum = 0.4, \
+    .unit_head = true, .translate = 2
+
 static const struct cifar10_recipe recipes[] = {
     {.name = "cifar10-94",
      .model = "airbench94",
@@ -30,6 +37,17 @@ static const struct cifar10_recipe recipes[] = {
      .views = 6,
      .verify_data = true,
      AIRBENCH},
+    {.name = "cifar10-muon",
+     .model = "airbench94",
+     .widths = {64, 256, 256},
+     .epochs = 8.0,
+     .batch = 2000,
+     .whiten_bias_epochs = 3,
+     .eval_batch = 1000,
+     .views = 6,
+     .logit_scale = 1.0 / 256.0, /* one over the inputs of the last layer */
+     .verify_data = true,
+     AIRBENCH_MUON},
     /* Half the widths and a third of the epochs: 0.066 GFLOP an image forward. 70 % needs about 1.7 epochs. */
     {.name = "cifar10-quick",
      .model = "airbench94-32-128-128",
@@ -69,6 +87,18 @@ static const struct cifar10_recipe recipes[] = {
      .whole_test = true,
      .verify_data = false,
      AIRBENCH},
+    {.name = "cifar10-tiny-muon",
+     .model = "airbench94-8-16-16",
+     .widths = {8, 16, 16},
+     .epochs = 2.5,
+     .batch = 32,
+     .whiten_bias_epochs = 1,
+     .eval_batch = 48,
+     .views = 6,
+     .logit_scale = 1.0 / 16.0,
+     .image_limit = 256,
+     .verify_data = false,
+     AIRBENCH_MUON},
 };
 
 const struct cifar10_recipe *recipe_find(const char *name)
@@ -111,8 +141,31 @@ static double lookahead_weight(const struct cifar10_recipe *recipe, int64_t tota
     return recipe->lookahead_base * pow((double)step / (double)total, recipe->lookahead_power);
 }
 
-void recipe_fill_hyper(const struct cifar10_recipe *recipe, int64_t batch, int64_t total,
-                       float *out)
+/* The rate of step s is that of the share of steps done before it, as airbench94_muon has it. */
+static void fill_muon(const struct cifar10_recipe *recipe, int64_t batch, int64_t total, float *out)
+{
+    /* Whole epochs: total is at most one step above steps per epoch times epochs. */
+    const double epoch_steps = floor((double)total / recipe->epochs + 1e-9);
+    const double whiten_steps = epoch_steps * (double)recipe->whiten_bias_epochs;
+    const double decay = recipe->weight_decay * (double)batch;
+
+    for (int64_t step = 1; step <= total; step++) {
+        const double done = (double)(step - 1), left = 1.0 - done / (double)total;
+        float *row = out + step * HYPER_COLUMNS;
+
+        row[HYPER_LR_NORM] = (float)(recipe->bias_lr * left);
+        row[HYPER_LR] = (float)(recipe->head_lr * left);
+        row[HYPER_DECAY_NORM] = (float)(decay / recipe->bias_lr);
+        row[HYPER_DECAY] = (float)(decay / recipe->head_lr);
+        row[HYPER_MOMENTUM] = (float)recipe->momentum;
+        row[HYPER_LR_WHITEN] =
+            done < whiten_steps ? (float)(recipe->bias_lr * (1.0 - done / whiten_steps)) : 0.0f;
+        row[HYPER_LR_MUON] = (float)(recipe->muon_lr * left);
+        row[HYPER_MOMENTUM_MUON] = (float)recipe->muon_momentum;
+    }
+}
+
+static void fill_sgd(const struct cifar10_recipe *recipe, int64_t batch, int64_t total, float *out)
 {
     /* With Nesterov momentum and steady gradients a step is 1 + 1 / (1 - momentum) gradients long; dividing by
      * that and by 1,024 makes rates comparable over momenta (section 3.4). The loss is summed over the batch. */
@@ -120,7 +173,6 @@ void recipe_fill_hyper(const struct cifar10_recipe *recipe, int64_t batch, int64
     const double lr = recipe->lr / kilostep, lr_norm = lr * recipe->bias_scaler;
     const double decay = recipe->weight_decay * (double)batch / kilostep;
 
-    memset(out, 0, (size_t)(total + 1) * HYPER_COLUMNS * sizeof *out);
     for (int64_t step = 1; step <= total; step++) {
         const double factor = triangle(recipe, total, step - 1);
         float *row = out + step * HYPER_COLUMNS;
@@ -132,4 +184,14 @@ void recipe_fill_hyper(const struct cifar10_recipe *recipe, int64_t batch, int64
         row[HYPER_MOMENTUM] = (float)recipe->momentum;
         row[HYPER_LOOKAHEAD] = (float)lookahead_weight(recipe, total, step);
     }
+}
+
+void recipe_fill_hyper(const struct cifar10_recipe *recipe, int64_t batch, int64_t total,
+                       float *out)
+{
+    memset(out, 0, (size_t)(total + 1) * HYPER_COLUMNS * sizeof *out);
+    if (recipe->optimiser == RECIPE_MUON)
+        fill_muon(recipe, batch, total, out);
+    else
+        fill_sgd(recipe, batch, total, out);
 }

@@ -1,6 +1,7 @@
 /* agent/workload/recipe.h: how the workload cifar10 is trained, as plain data, and the schedules that follow from it.
  * All hyper-parameters are here. Source of the 94 % recipe: K. Jordan, "94% on CIFAR-10 in 3.29 seconds on a single
- * GPU", arXiv 2404.00498, section 3 and listing 4 (airbench94); the others are the same at other sizes.
+ * GPU", arXiv 2404.00498, section 3 and listing 4 (airbench94); the others are the same at other sizes, and those with
+ * Muon follow the same author's airbench94_muon.
  * Ownership: constant tables. Threads: pure, any thread. */
 #ifndef DAYBREAK_AGENT_WORKLOAD_RECIPE_H
 #define DAYBREAK_AGENT_WORKLOAD_RECIPE_H
@@ -10,18 +11,26 @@
 
 #define CIFAR10_GROUPS 3 /* of convolutions */
 
+enum recipe_optimiser {
+    RECIPE_SGD, /* for all parameters */
+    RECIPE_MUON /* for the filters of the groups; SGD for the rest */
+};
+
 struct cifar10_recipe {
     const char *name, *model;
     int64_t widths[CIFAR10_GROUPS]; /* channels of the groups */
     double epochs;
     int64_t batch;
 
-    double lr;           /* per 1024 examples, with momentum divided out: see recipe_fill_hyper() */
-    double momentum;     /* Nesterov */
-    double weight_decay; /* per 1024 examples, decoupled from the rate */
+    enum recipe_optimiser optimiser;
+    double lr;           /* without Muon; per 1024 examples: see recipe_fill_hyper() */
+    double momentum;     /* of SGD, Nesterov */
+    double weight_decay; /* decoupled from the rate; per 1024 examples, with Muon per example */
     double bias_scaler;  /* of the rate of batch-norm biases */
     double lr_start, lr_peak,
         lr_end; /* triangle: factor at the start, place of the top, factor at the end */
+    double muon_lr, muon_momentum; /* Nesterov; all rates fall to 0 in a line */
+    double bias_lr, head_lr;       /* beside Muon: of SGD, on the summed loss */
     double label_smoothing;
     int64_t whiten_bias_epochs; /* the whitening layer's bias learns that long */
 
@@ -29,9 +38,10 @@ struct cifar10_recipe {
     double whiten_eps;
     double norm_eps, norm_momentum; /* PyTorch's sense: weight of the new value */
     double logit_scale;
+    bool unit_head;    /* the last layer starts with a standard deviation of 1 */
     int64_t translate; /* pixels, reflected */
 
-    int64_t lookahead_every; /* steps */
+    int64_t lookahead_every; /* steps; 0: never */
     double lookahead_base;   /* weight of the average at the end, before the last call */
     double lookahead_power;  /* of the share of steps done */
 
@@ -55,6 +65,9 @@ enum hyper_column {
     HYPER_DECAY,
     HYPER_MOMENTUM,
     HYPER_LOOKAHEAD, /* weight of the average in a lookahead after this step */
+    HYPER_LR_WHITEN, /* this and the next two with Muon alone; it falls to 0 while the bias learns */
+    HYPER_LR_MUON,
+    HYPER_MOMENTUM_MUON,
     HYPER_COLUMNS
 };
 

@@ -83,6 +83,36 @@ static void schedules_are_the_papers(void **state)
     assert_null(recipe_find("cifar10"));
 }
 
+/* 25 steps an epoch: 8 epochs are 200, and the whitening bias learns for 75. */
+static void schedules_with_muon_fall_to_zero(void **state)
+{
+    const struct cifar10_recipe *recipe = recipe_find("cifar10-muon");
+    const int64_t total = recipe_total_steps(recipe, recipe_steps_per_epoch(50000, 2000), 100.0);
+    float *hyper = calloc((size_t)((total + 1) * HYPER_COLUMNS), sizeof *hyper);
+
+    (void)state;
+    assert_int_equal(total, 200);
+    assert_int_equal(recipe->batch, 2000);
+    recipe_fill_hyper(recipe, 2000, total, hyper);
+#define AT(step, column) ((double)hyper[(step)*HYPER_COLUMNS + (column)])
+    assert_close(AT(1, HYPER_LR_MUON), 0.24, 1e-7);
+    assert_close(AT(101, HYPER_LR_MUON), 0.12, 1e-7);
+    assert_close(AT(200, HYPER_LR_MUON), 0.24 / 200.0, 1e-9);
+    assert_close(AT(101, HYPER_LR_NORM), 0.0265, 1e-8);
+    assert_close(AT(101, HYPER_LR), 0.335, 1e-7);
+    assert_close(AT(1, HYPER_LR_WHITEN), 0.053, 1e-8);
+    assert_close(AT(76 - 25, HYPER_LR_WHITEN), 0.053 / 3.0, 1e-8);
+    assert_close(AT(75, HYPER_LR_WHITEN), 0.053 / 75.0, 1e-9);
+    assert_close(AT(76, HYPER_LR_WHITEN), 0.0, 0.0);
+    assert_close(AT(7, HYPER_DECAY_NORM), 0.004 / 0.053, 1e-7);
+    assert_close(AT(7, HYPER_DECAY), 0.004 / 0.67, 1e-8);
+    assert_close(AT(7, HYPER_MOMENTUM), 0.85, 1e-7);
+    assert_close(AT(7, HYPER_MOMENTUM_MUON), 0.6, 1e-7);
+    assert_close(AT(200, HYPER_LOOKAHEAD), 0.0, 0.0);
+#undef AT
+    free(hyper);
+}
+
 static void eigenvectors_rebuild_their_matrix(void **state)
 {
     double matrix[WHITEN_PATCH][WHITEN_PATCH], values[WHITEN_PATCH];
@@ -180,7 +210,7 @@ static void it_learns_and_reports_its_epochs(void **state)
     workload_cifar10_tiny.close(tiny);
 }
 
-static void train_thrice(enum workload_precision precision)
+static void train_thrice(const char *recipe, enum workload_precision precision)
 {
     static const char *const names[] = {"a.safetensors", "b.safetensors", "c.safetensors"};
 
@@ -188,6 +218,7 @@ static void train_thrice(enum workload_precision precision)
         struct workload_options options = tiny_options(run == 1 ? 1 : 2);
         void *tiny;
 
+        options.recipe = recipe;
         options.precision = precision;
         tiny = open_tiny(&options, run == 2 ? 8 : 7);
         while (!train_on(tiny).done)
@@ -201,7 +232,8 @@ static void train_thrice(enum workload_precision precision)
 static void the_same_seed_gives_the_same_file(void **state)
 {
     (void)state;
-    train_thrice(WORKLOAD_PRECISION_F32);
+    train_thrice("cifar10-tiny", WORKLOAD_PRECISION_F32);
+    train_thrice("cifar10-tiny-muon", WORKLOAD_PRECISION_F32);
 }
 
 static void so_it_does_in_bf16(void **state)
@@ -209,7 +241,8 @@ static void so_it_does_in_bf16(void **state)
     (void)state;
     if ((cpu_isa_detect() & ISA_AVX512_BF16) == 0)
         skip();
-    train_thrice(WORKLOAD_PRECISION_BF16);
+    train_thrice("cifar10-tiny", WORKLOAD_PRECISION_BF16);
+    train_thrice("cifar10-tiny-muon", WORKLOAD_PRECISION_BF16);
 }
 
 /* Losses of every step. The first is of the same weights and images: it differs by roundings to 8 bits alone, each 2^-8 of a
@@ -243,14 +276,15 @@ static void bf16_learns_as_f32_does(void **state)
     assert_true(first[1] != first[0]); /* else it was not computed in bf16 */
 }
 
-static void a_resumed_run_ends_with_the_same_bits(void **state)
+static void resume_from_the_first_epoch(const char *recipe)
 {
-    const struct workload_options options = tiny_options(2);
-    void *tiny = open_tiny(&options, 7);
+    struct workload_options options = tiny_options(2);
+    void *tiny;
     struct workload_progress progress = {0};
     struct error err = {0};
 
-    (void)state;
+    options.recipe = recipe;
+    tiny = open_tiny(&options, 7);
     (void)train_on(tiny);
     save(tiny, "b.safetensors");
     while (!train_on(tiny).done)
@@ -269,6 +303,46 @@ static void a_resumed_run_ends_with_the_same_bits(void **state)
     save(tiny, "c.safetensors");
     workload_cifar10_tiny.close(tiny);
     assert_same_file("a.safetensors", "c.safetensors");
+}
+
+static void a_resumed_run_ends_with_the_same_bits(void **state)
+{
+    (void)state;
+    resume_from_the_first_epoch("cifar10-tiny");
+    resume_from_the_first_epoch("cifar10-tiny-muon");
+}
+
+/* Muon moves the filters and nothing averages; the entry says so. */
+static void muon_learns_and_is_named(void **state)
+{
+    struct workload_options options = tiny_options(2);
+    struct workload_progress p;
+    struct error err = {0};
+    double first_loss;
+    struct buf out;
+    json_t *object;
+    void *tiny;
+
+    (void)state;
+    options.recipe = "cifar10-tiny-muon";
+    tiny = open_tiny(&options, 7);
+    p = train_on(tiny);
+    first_loss = p.loss;
+    while (!p.done)
+        p = train_on(tiny);
+    print_message("    first epoch %.4f last %.4f correct %lld of %d\n", first_loss, p.loss,
+                  (long long)evaluate(tiny).correct, TINY_IMAGES);
+    assert_true(p.loss < first_loss);
+    assert_true(evaluate(tiny).correct > TINY_IMAGES / 4); /* chance is a tenth */
+    buf_init(&out, 1 << 16);
+    assert_int_equal(workload_cifar10_tiny.describe(tiny, &out, &err), ST_OK);
+    object = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(strncmp(json_string_value(json_object_get(object, "optimizer")), "Muon", 4) == 0);
+    assert_close(json_real_value(json_object_get(object, "learning_rate")), 0.24, 1e-9);
+    assert_close(json_real_value(json_object_get(object, "momentum")), 0.6, 1e-9);
+    json_decref(object);
+    buf_fini(&out);
+    workload_cifar10_tiny.close(tiny);
 }
 
 static void a_foreign_checkpoint_is_refused(void **state)
@@ -529,6 +603,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_are_the_papers),
+        cmocka_unit_test(schedules_with_muon_fall_to_zero),
         cmocka_unit_test(eigenvectors_rebuild_their_matrix),
         cmocka_unit_test(whitened_patches_are_uncorrelated),
         cmocka_unit_test(it_learns_and_reports_its_epochs),
@@ -536,6 +611,7 @@ int main(void)
         cmocka_unit_test(so_it_does_in_bf16),
         cmocka_unit_test(bf16_learns_as_f32_does),
         cmocka_unit_test(a_resumed_run_ends_with_the_same_bits),
+        cmocka_unit_test(muon_learns_and_is_named),
         cmocka_unit_test(a_foreign_checkpoint_is_refused),
         cmocka_unit_test(a_checkpoint_speaks_pytorch),
         cmocka_unit_test(evaluation_counts_every_image_once),
