@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """tests/bench/bench_torch.py: whole training steps of the recipe for 94 % beside PyTorch's (Debian's python3-torch), the same
 network, batch, augmentation, optimiser and threads, in turns in one run: ROUNDS (5) times STEPS (3) of each. Medians, ratios
-and the share of this host's multiply-adds. PyTorch trains in its better layout, which a first round finds."""
+and the share of this host's multiply-adds. PyTorch trains in its better layout, which a first round finds. Then the peak
+resident memory of either side, each in a process of its own that takes STEPS steps more."""
 import json
 import os
 import statistics
@@ -25,6 +26,7 @@ AGENT = os.path.join(os.environ.get("BUILD", os.path.join(ROOT, "build")), "dayb
 ROUNDS, STEPS = int(os.environ.get("ROUNDS", "5")), int(os.environ.get("STEPS", "3"))
 BATCH, IMAGES = 1024, 50000
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+LAYOUTS = {"channels last": torch.channels_last, "channels first": torch.contiguous_format}
 
 
 class Group(nn.Module):
@@ -92,28 +94,58 @@ class Trainer:
         return time.perf_counter() - begin
 
 
+def our_words(precision, isa):
+    return [AGENT, "bench", "--steps", "cifar10", "--recipe", "cifar10-94", "--runs", str(STEPS), "--threads", str(THREADS),
+            "--precision", precision, "--isa", isa]
+
+
 def ours(precision, isa):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        subprocess.run([AGENT, "bench", "--steps", "cifar10", "--recipe", "cifar10-94", "--runs", str(STEPS), "--threads", str(THREADS),
-                        "--precision", precision, "--isa", isa, "--json", out.name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*our_words(precision, isa), "--json", out.name], check=True, stdout=subprocess.DEVNULL)
         return json.load(open(out.name, encoding="utf-8"))
 
 
+def peak_mib(words):
+    """VmHWM of a process at its end."""
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"bench_torch.py: {' '.join(words)} ended with {process.returncode}")
+    return usage.ru_maxrss / 1024
+
+
+def train_alone(precision, layout):
+    """The process whose memory is measured. STEPS and one to warm up, as the bench of ours takes them."""
+    trainer = Trainer(TYPES[precision], LAYOUTS[layout])
+    for _ in range(1 + STEPS):
+        trainer.step()
+
+
+def compare_memory(precision, isa, layout):
+    mine = peak_mib(our_words(precision, isa))
+    theirs = peak_mib([sys.executable, os.path.abspath(__file__), "--alone", precision, layout])
+    images = IMAGES * 3 * 32 * 32 / 2**20
+    print(f"  peak resident memory: ours {mine:.0f} MiB, torch {theirs:.0f} MiB, ratio {mine / theirs:.2f}; "
+          f"its training images are {4 * images:.0f} MiB of F32, ours {images:.0f} MiB of bytes: "
+          f"without them {(mine - images) / (theirs - 4 * images):.2f}")
+
+
 def best_layout(dtype):
-    """Seconds of a step in each layout, after one to warm up."""
+    """The name and a trainer of the layout whose steps are shorter, after one to warm up."""
     found = {}
-    for name, layout in (("channels last", torch.channels_last), ("channels first", torch.contiguous_format)):
+    for name, layout in LAYOUTS.items():
         trainer = Trainer(dtype, layout)
         trainer.step()
         found[name] = (min(trainer.step() for _ in range(2)), trainer)
     name = min(found, key=lambda key: found[key][0])
     print(f"  PyTorch's layouts: {', '.join(f'{key} {value[0]:.3f} s' for key, value in found.items())}; taken: {name}")
-    return found[name][1]
+    return name, found[name][1]
 
 
 def compare(precision, isa):
     print(f"{precision}, --isa {isa}, {THREADS} threads:")
-    trainer = best_layout(TYPES[precision])
+    layout, trainer = best_layout(TYPES[precision])
     times = {"ours": [], "torch": []}
     shares = []
     for _ in range(ROUNDS):
@@ -127,10 +159,14 @@ def compare(precision, isa):
               f"{min(all_times):.3f} to {max(all_times):.3f} s")
     print(f"  ratio {statistics.median(times['torch']) / statistics.median(times['ours']):.2f}; "
           f"{100 * statistics.median(shares):.0f} % of the multiply-adds of the same moment")
+    compare_memory(precision, isa, layout)
 
 
 def main():
     torch.set_num_threads(THREADS)
+    if sys.argv[1:2] == ["--alone"]:
+        train_alone(*sys.argv[2:])
+        return
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         print(next(line for line in file if line.startswith("model name")).split(":")[1].strip(), "PyTorch", torch.__version__)
     flags = open("/proc/cpuinfo", encoding="utf-8").read()
