@@ -118,6 +118,44 @@ static void an_image_has_the_same_class_whenever_it_comes(void **state)
     workload_cifar10_tiny.close(model);
 }
 
+/* What depends on the model alone is computed with the first image: no image pays for a square root or a weight. */
+static void folding_stands_in_the_prepare_list(void **state)
+{
+    const struct workload_options options = tiny_options(1);
+    const struct program *program;
+    struct workload_items items;
+    struct error err = {0};
+    struct cifar10_state *it;
+    size_t roots = 0, convolutions = 0;
+    void *model;
+
+    (void)state;
+    (void)make_model(&options);
+    assert_int_equal(open_model(&options, MODEL, &items, &model, &err), ST_OK);
+    it = model;
+    if (it == NULL) {
+        fail_msg("it was opened, but is not there");
+        return;
+    }
+    program = session_program(it->session, it->programs[PROGRAM_INFER]);
+    for (size_t i = 0; i < program->group_count; i++) {
+        const struct op *op = &program->ops[program->groups[i].anchor];
+
+        if (op->kind == OP_UNARY && op->attr.unary.fn == UNARY_RSQRT) {
+            assert_true(i < program->prepare_count);
+            roots++;
+        }
+        if (op->kind == OP_CONV2D) {
+            assert_true(i >= program->prepare_count);
+            convolutions++;
+        }
+        assert_int_not_equal(op->kind, OP_BN_APPLY);
+    }
+    assert_int_equal(roots, 2 * CIFAR10_GROUPS);
+    assert_int_equal(convolutions, 2 * CIFAR10_GROUPS + 1);
+    workload_cifar10_tiny.close(model);
+}
+
 static void it_says_what_it_is(void **state)
 {
     const struct workload_options options = tiny_options(1);
@@ -202,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_folded_model_counts_as_the_evaluation_does),
         cmocka_unit_test(with_six_views_it_does_so_too),
         cmocka_unit_test(an_image_has_the_same_class_whenever_it_comes),
+        cmocka_unit_test(folding_stands_in_the_prepare_list),
         cmocka_unit_test(it_says_what_it_is),
         cmocka_unit_test(what_is_no_model_of_the_recipe_is_refused),
         cmocka_unit_test(a_norm_that_cannot_be_folded_is_refused),
