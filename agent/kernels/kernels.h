@@ -3,7 +3,7 @@
  * Items of one phase write disjoint ranges and may run in any order on any thread; a phase starts when the
  * one before has ended. Reductions are cut into chunks fixed by shape and combined in index order in a later
  * phase, so results depend neither on the thread count nor on who took which item.
- * A call of `work` may use 512 KiB of stack (padded pieces of images lie there).
+ * A call of `work` may use 1 MiB of stack (padded pieces of images lie there).
  * Ownership: everything is the executor's. Threads: any. */
 #ifndef DAYBREAK_AGENT_KERNELS_KERNELS_H
 #define DAYBREAK_AGENT_KERNELS_KERNELS_H

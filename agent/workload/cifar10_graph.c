@@ -318,12 +318,18 @@ static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, cons
 {
     const struct nn_conv conv = {
         .channels = width, .window = {3, 3}, .pad = {1, 1, 1, 1}, .weight_group = GROUP_OTHER};
+    struct nn_conv pooled = conv;
     const struct nn_norm norm = {
         .eps = recipe->norm_eps, .momentum = recipe->norm_momentum, .bias_group = GROUP_NORM};
     const struct pool_attr pool = {.window = {2, 2}, .stride = {2, 2}};
 
+    if (x == VALUE_NONE)
+        return x;
+    /* Pooling drops the last row and column of an odd side: they are not computed, by having no zeros to stand on. */
+    pooled.pad[1] = graph_tensor(nn->graph, x)->dim[1] % 2 == 0 ? 1 : 0;
+    pooled.pad[3] = graph_tensor(nn->graph, x)->dim[2] % 2 == 0 ? 1 : 0;
     nn_push(nn, name);
-    x = nn_conv2d_norm(nn, "conv1", "norm1", x, &conv, &pool, &norm);
+    x = nn_conv2d_norm(nn, "conv1", "norm1", x, &pooled, &pool, &norm);
     x = graph_unary(nn->graph, UNARY_GELU_ERF, x);
     x = nn_conv2d_norm(nn, "conv2", "norm2", x, &conv, NULL, &norm);
     x = graph_unary(nn->graph, UNARY_GELU_ERF, x);

@@ -357,6 +357,8 @@ static inline void case_check_kernels(struct kernel_case *c, const double *const
     if (count == 0 && lacking > 0)
         skip();
     for (size_t k = 0; k < count; k++) {
+        if (strstr(kernels[k]->name, "winograd") != NULL)
+            continue; /* other bounds: test_conv2d_winograd.c */
         if (!case_accept(c, kernels[k]))
             fail_msg("%s refuses: %s", kernels[k]->name, c->why);
         case_poison_results(c);

@@ -77,11 +77,29 @@ struct unpool_span {
     int place_first;
 };
 
+/* One tile of conv2d_winograd.c: 4 x 4 pixels, each of `channels` numbers; to place i of 16 of V go the channels
+ * at v + i * place_stride numbers. */
+struct winograd_in {
+    const void *pixel[16];
+    int64_t channels, place_stride;
+    void *v;
+};
+/* And back: `columns` sums of place i at sums + i * place_stride, micro->columns of them readable, to as many numbers of
+ * 2 x 2 pixels; NULL: outside. */
+struct winograd_out {
+    const float *sums;
+    int64_t columns, place_stride;
+    void *pixel[4];
+};
+
 struct micro {
     enum dtype dtype; /* F32, BF16: of spans, and of what cells hold */
     int lanes, columns, rows_max;
     void (*gemm_tile)(const struct gemm_tile *tile);
     void (*outer_tile)(const struct outer_tile *tile);
+
+    void (*winograd_in)(const struct winograd_in *in);
+    void (*winograd_out)(const struct winograd_out *out);
 
     bool (*unary)(enum unary_fn fn, int64_t n, const void *x, void *y); /* false: has no such fn */
     bool (*unary_grad)(enum unary_fn fn, int64_t n, const void *dy, const void *x, void *dx);
