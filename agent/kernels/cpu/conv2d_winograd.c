@@ -23,7 +23,7 @@
 
 #define PLACES 16
 #define V_BYTES_MAX \
-    (400 * 1024) /* of an item's V: with M and a panel of U inside the L2 cache of 1 MiB */
+    (INT64_C(400) << 10) /* of an item's V: with M and a panel of U inside the L2 cache of 1 MiB */
 #define TILES_MAX           96
 #define SOURCE_CHANNELS_MAX 512
 #define CHANNELS_LEAST \
@@ -66,16 +66,16 @@ static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
     job->tiles_h = cpu_divide_up(g->out_height, 2);
     job->tiles_w = cpu_divide_up(g->out_width, 2);
     if (9.0 * (double)(g->out_height * g->out_width) <
-        GAIN_LEAST * PLACES * (double)(job->tiles_h * job->tiles_w))
+        GAIN_LEAST * (double)PLACES * (double)(job->tiles_h * job->tiles_w))
         return refuse(why, "tiles of 2 x 2 waste too much of width ", g->out_width);
     job->tiles = g->images * job->tiles_h * job->tiles_w;
-    job->item_tiles = V_BYTES_MAX / (PLACES * g->channels * number_bytes);
+    job->item_tiles = V_BYTES_MAX / ((int64_t)PLACES * g->channels * number_bytes);
     if (job->item_tiles > TILES_MAX)
         job->item_tiles = TILES_MAX;
     job->item_tiles -= job->item_tiles % micro->rows_max;
     job->cells = g->channels * number_bytes / 4;
     job->panels = cpu_divide_up(g->filters, micro->columns);
-    job->panel_floats = PLACES * job->cells * micro->columns;
+    job->panel_floats = (int64_t)PLACES * job->cells * micro->columns;
     return true;
 }
 
@@ -134,7 +134,7 @@ static void load_taps(const struct kernel_args *args, const struct conv_geometry
 }
 
 /* G times the column of three at w, w + stride, w + 2 stride. */
-static void spread_taps(const float *w, int stride, float out[4])
+static void spread_taps(const float *w, ptrdiff_t stride, float out[4])
 {
     const float ends = w[0] + w[2 * stride], middle = w[stride];
 
@@ -149,11 +149,11 @@ static void transform_taps(const float taps[9], float u[PLACES])
     float rows[3][4]; /* [s][i] */
 
     for (int s = 0; s < 3; s++)
-        spread_taps(taps + s, 3, rows[s]);
+        spread_taps(&taps[s], 3, rows[s]);
     for (int i = 0; i < 4; i++) {
         const float row[3] = {rows[0][i], rows[1][i], rows[2][i]};
 
-        spread_taps(row, 1, u + (ptrdiff_t)i * 4);
+        spread_taps(row, 1, &u[(ptrdiff_t)i * 4]);
     }
 }
 
@@ -278,7 +278,7 @@ static void winograd_work(const struct kernel_args *args, const struct micro *mi
     const int64_t first = item * job.item_tiles, left = job.tiles - first;
     const int64_t tiles = left < job.item_tiles ? left : job.item_tiles;
     _Alignas(64) float v[V_BYTES_MAX / sizeof(float)];
-    _Alignas(64) float sums[PLACES * TILES_MAX * MICRO_COLUMNS_MAX];
+    _Alignas(64) float sums[(size_t)PLACES * TILES_MAX * MICRO_COLUMNS_MAX];
     const float zeros[SOURCE_CHANNELS_MAX] = {0};
 
     if (phase == 0) {
