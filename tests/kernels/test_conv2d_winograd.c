@@ -209,7 +209,7 @@ static void refuses_what_it_would_slow_down(void **state)
         {{1, 8, 8, 33, 64, {1, 1, 1, 1}}, "channels not even from 20 to 512: 33"},
         {{1, 8, 8, 64, 16, {1, 1, 1, 1}}, "filters below 20: 16"},
     };
-    const struct kernel *kernels[8];
+    const struct kernel *kernels[8] = {0};
     size_t lacking;
 
     (void)state;
