@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refuse(char why[KERNEL_WHY_BYTES], const char *what, int64_t number)
+bool conv_refuse(char why[KERNEL_WHY_BYTES], const char *what, int64_t number)
 {
     (void)snprintf(why, KERNEL_WHY_BYTES, "%s%lld", what, (long long)number);
     return false;
@@ -16,7 +16,7 @@ bool conv_geometry_forward(const struct conv_attr *attr, const struct tensor *x,
                            char why[KERNEL_WHY_BYTES])
 {
     if (attr->groups != 1)
-        return refuse(why, "groups=", attr->groups);
+        return conv_refuse(why, "groups=", attr->groups);
     *g = (struct conv_geometry){.images = x->dim[0],
                                 .height = x->dim[1],
                                 .width = x->dim[2],
@@ -47,9 +47,9 @@ bool conv_geometry_backward(const struct conv_attr *attr, const struct tensor *d
     const int64_t left = attr->dilation[1] * (w->dim[2] - 1) - attr->pad[2];
 
     if (attr->groups != 1)
-        return refuse(why, "groups=", attr->groups);
+        return conv_refuse(why, "groups=", attr->groups);
     if (top < 0 || left < 0)
-        return refuse(why, "padding beyond the taps: ", top < 0 ? attr->pad[0] : attr->pad[2]);
+        return conv_refuse(why, "padding beyond the taps: ", top < 0 ? attr->pad[0] : attr->pad[2]);
     *g = (struct conv_geometry){.images = dy->dim[0],
                                 .height = dy->dim[1],
                                 .width = dy->dim[2],
@@ -73,7 +73,7 @@ bool conv_geometry_backward(const struct conv_attr *attr, const struct tensor *d
 bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES])
 {
     if (g->channels % 2 != 0)
-        return refuse(why, "bf16 with an odd number of channels: ", g->channels);
+        return conv_refuse(why, "bf16 with an odd number of channels: ", g->channels);
     g->channels /= 2;
     return true;
 }
@@ -113,9 +113,9 @@ bool conv_cut_output(const struct conv_geometry *g, int64_t pixels_wanted, struc
     int64_t rows = pixels_wanted / g->out_width, images;
 
     if (g->out_width > CONV_PIXELS_MAX)
-        return refuse(why, "output columns above 512: ", g->out_width);
+        return conv_refuse(why, "output columns above 512: ", g->out_width);
     if (copies && buffer_rows(g, 1) * row_floats > CONV_BUFFER_FLOATS)
-        return refuse(
+        return conv_refuse(
             why, "KiB of input for one output row: ", buffer_rows(g, 1) * row_floats * 4 / 1024);
     if (image_pixels <= pixels_wanted && (!copies || image_floats <= CONV_BUFFER_FLOATS)) {
         images = (pixels_wanted + image_pixels / 2) / image_pixels;

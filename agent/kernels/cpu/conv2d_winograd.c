@@ -15,7 +15,6 @@
  * outside the source are read from a row of zeros; outputs of a tile outside y are not written.
  * V and, in BF16, U are rounded to the type of the operands: the one difference in accuracy to the plain sum. Sums are F32.
  * Bound by the multiply-add units from 64 channels on; the transforms take 10 to 20 % of the time. */
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/kernels/cpu/conv_internal.h"
@@ -38,12 +37,6 @@ struct winograd_job {
     int64_t panel_floats;              /* of U */
 };
 
-static bool refuse(char why[KERNEL_WHY_BYTES], const char *what, int64_t number)
-{
-    (void)snprintf(why, KERNEL_WHY_BYTES, "%s%lld", what, (long long)number);
-    return false;
-}
-
 static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
                      const struct tensor *const *in, const struct tensor *out,
                      const struct micro *micro, struct winograd_job *job,
@@ -56,18 +49,18 @@ static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
                           : !conv_geometry_backward(attr, in[0], in[1], out, g, why))
         return false;
     if (g->taps_h != 3 || g->taps_w != 3)
-        return refuse(why, "taps are not 3 x 3: ", g->taps_h);
+        return conv_refuse(why, "taps are not 3 x 3: ", g->taps_h);
     if (g->stride_h * g->stride_w * g->dilation_h * g->dilation_w * g->insert_h * g->insert_w != 1)
-        return refuse(why, "stride or dilation above ", 1);
+        return conv_refuse(why, "stride or dilation above ", 1);
     if (g->channels % 2 != 0 || g->channels < CHANNELS_LEAST || g->channels > SOURCE_CHANNELS_MAX)
-        return refuse(why, "channels not even from 20 to 512: ", g->channels);
+        return conv_refuse(why, "channels not even from 20 to 512: ", g->channels);
     if (g->filters < CHANNELS_LEAST)
-        return refuse(why, "filters below 20: ", g->filters);
+        return conv_refuse(why, "filters below 20: ", g->filters);
     job->tiles_h = cpu_divide_up(g->out_height, 2);
     job->tiles_w = cpu_divide_up(g->out_width, 2);
     if (9.0 * (double)(g->out_height * g->out_width) <
         GAIN_LEAST * (double)PLACES * (double)(job->tiles_h * job->tiles_w))
-        return refuse(why, "tiles of 2 x 2 waste too much of width ", g->out_width);
+        return conv_refuse(why, "tiles of 2 x 2 waste too much of width ", g->out_width);
     job->tiles = g->images * job->tiles_h * job->tiles_w;
     job->item_tiles = V_BYTES_MAX / ((int64_t)PLACES * g->channels * number_bytes);
     if (job->item_tiles > TILES_MAX)

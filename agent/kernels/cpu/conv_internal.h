@@ -46,6 +46,9 @@ struct conv_piece {
     int64_t image_pitch, row_pitch;
 };
 
+/* why = what and the number, as in "groups=2"; returns false. */
+bool conv_refuse(char why[KERNEL_WHY_BYTES], const char *what, int64_t number);
+
 /* For conv2d (and grad_weight) and for grad_input; false with why when this code cannot do it. */
 bool conv_geometry_forward(const struct conv_attr *attr, const struct tensor *x,
                            const struct tensor *w, const struct tensor *y, struct conv_geometry *g,
