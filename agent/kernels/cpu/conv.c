@@ -70,6 +70,24 @@ bool conv_geometry_backward(const struct conv_attr *attr, const struct tensor *d
     return true;
 }
 
+bool conv_geometry_of(enum op_kind kind, const struct conv_attr *attr, const struct tensor *source,
+                      const struct tensor *w, const struct tensor *result, struct conv_geometry *g,
+                      char why[KERNEL_WHY_BYTES])
+{
+    return kind == OP_CONV2D ? conv_geometry_forward(attr, source, w, result, g, why)
+                             : conv_geometry_backward(attr, source, w, result, g, why);
+}
+
+int64_t conv_weight_place(enum op_kind kind, const struct conv_geometry *g, int64_t channels,
+                          int64_t tap, int64_t c, int64_t k)
+{
+    const int64_t taps = g->taps_h * g->taps_w;
+
+    if (kind == OP_CONV2D)
+        return (k * taps + tap) * channels + c;
+    return (c * taps + taps - 1 - tap) * g->filters + k;
+}
+
 bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES])
 {
     if (g->channels % 2 != 0)

@@ -36,8 +36,7 @@ static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
     const int columns = micro->columns;
     double panel_flops, pixels_wanted;
 
-    if (kind == OP_CONV2D ? !conv_geometry_forward(attr, in[0], in[1], out, &job->g, why)
-                          : !conv_geometry_backward(attr, in[0], in[1], out, &job->g, why))
+    if (!conv_geometry_of(kind, attr, in[0], in[1], out, &job->g, why))
         return false;
     if (micro->dtype == DT_BF16 && !conv_pair_channels(&job->g, why))
         return false;
@@ -100,18 +99,6 @@ static int64_t conv_items(const struct kernel_args *args, const struct micro *mi
     return cpu_divide_up(job.panels, job.panels_per_item) * job.cut.image_groups * job.cut.strips;
 }
 
-/* Place in w of the weight of tap (r, s), source channel c, filter k of the product at hand. w is [K][R][S][C] in both: the
- * backward product has w's C as its filters, w's K as its channels, and flipped taps. */
-static int64_t weight_place(enum op_kind kind, const struct conv_geometry *g, int64_t channels,
-                            int64_t tap, int64_t c, int64_t k)
-{
-    const int64_t taps = g->taps_h * g->taps_w;
-
-    if (kind == OP_CONV2D)
-        return (k * taps + tap) * channels + c;
-    return (c * taps + taps - 1 - tap) * g->filters + k;
-}
-
 static void pack_panel(const struct kernel_args *args, const struct conv_job *job,
                        const struct micro *micro, int64_t panel)
 {
@@ -127,8 +114,8 @@ static void pack_panel(const struct kernel_args *args, const struct conv_job *jo
                 for (int64_t i = 0; i < in_cell; i++, to += bytes) {
                     if (first + j < job->g.filters)
                         memcpy(to,
-                               w + weight_place(args->op->kind, &job->g, channels, tap, c + i,
-                                                first + j) *
+                               w + conv_weight_place(args->op->kind, &job->g, channels, tap, c + i,
+                                                     first + j) *
                                        (int64_t)bytes,
                                bytes);
                     else

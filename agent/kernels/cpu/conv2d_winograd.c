@@ -45,8 +45,7 @@ static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
     const int64_t number_bytes = (int64_t)dtype_bytes(micro->dtype);
     struct conv_geometry *g = &job->g;
 
-    if (kind == OP_CONV2D ? !conv_geometry_forward(attr, in[0], in[1], out, g, why)
-                          : !conv_geometry_backward(attr, in[0], in[1], out, g, why))
+    if (!conv_geometry_of(kind, attr, in[0], in[1], out, g, why))
         return false;
     if (g->taps_h != 3 || g->taps_w != 3)
         return conv_refuse(why, "taps are not 3 x 3: ", g->taps_h);
@@ -104,17 +103,12 @@ static int64_t winograd_items(const struct kernel_args *args, const struct micro
     return phase == 0 ? job.panels : cpu_divide_up(job.tiles, job.item_tiles);
 }
 
-/* The nine weights of channel c and filter k of the product at hand, as in conv2d.c: the backward product has w's C as its
- * filters, w's K as its channels, and flipped taps. */
+/* The nine weights of channel c and filter k of the product at hand. */
 static void load_taps(const struct kernel_args *args, const struct conv_geometry *g,
                       const struct micro *micro, int64_t c, int64_t k, float taps[9])
 {
-    const bool forward = args->op->kind == OP_CONV2D;
-    const int64_t inner = forward ? g->channels : g->filters;
-    const int64_t first = forward ? k * 9 * inner + c : c * 9 * inner + k;
-
     for (int64_t tap = 0; tap < 9; tap++) {
-        const int64_t at = first + (forward ? tap : 8 - tap) * inner;
+        const int64_t at = conv_weight_place(args->op->kind, g, g->channels, tap, c, k);
 
         if (micro->dtype == DT_BF16) {
             const uint32_t bits = (uint32_t)((const uint16_t *)args->in[1])[at] << 16;

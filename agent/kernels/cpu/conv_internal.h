@@ -57,6 +57,16 @@ bool conv_geometry_backward(const struct conv_attr *attr, const struct tensor *d
                             const struct tensor *w, const struct tensor *dx,
                             struct conv_geometry *g, char why[KERNEL_WHY_BYTES]);
 
+/* The one of conv2d, or of conv2d_grad_input. */
+bool conv_geometry_of(enum op_kind kind, const struct conv_attr *attr, const struct tensor *source,
+                      const struct tensor *w, const struct tensor *result, struct conv_geometry *g,
+                      char why[KERNEL_WHY_BYTES]);
+
+/* Place in w of the weight of tap (r, s), source channel c, filter k of the product at hand. w is [K][R][S][C] in both: the
+ * backward product has w's C as its filters, w's K as its channels, and flipped taps. */
+int64_t conv_weight_place(enum op_kind kind, const struct conv_geometry *g, int64_t channels,
+                          int64_t tap, int64_t c, int64_t k);
+
 /* For BF16: cells of two channels, when their number is even; cells of two images. */
 bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES]);
 void conv_pair_images(struct conv_geometry *g, const struct micro *micro);
