@@ -31,7 +31,7 @@
 
 /* What the command line said. */
 struct request {
-    const char *workload, *task, *data, *out, *resume;
+    const char *workload, *task, *recipe, *data, *out, *resume;
     const char *target, *author, *author_email, *cost_per_hour, *instance;
     int64_t seed, image_limit;
     double max_epochs;
@@ -98,6 +98,22 @@ static enum status choose_task(const struct request *request, const struct workl
         return error_set(err, ST_INVALID, "--task", "the workload %s does not train for task %s",
                          ops->name, (*task)->id);
     return ST_OK;
+}
+
+/* The recipe that was named, or the task's; a workload for tests has its first instead. */
+static enum status choose_recipe(const struct request *request, const struct workload_ops *ops,
+                                 const struct task *task, const char **recipe, struct error *err)
+{
+    assert(ops != NULL && task != NULL);
+    *recipe = ops->hidden ? ops->recipes[0] : task->recipe;
+    if (request->recipe == NULL)
+        return ST_OK;
+    *recipe = request->recipe;
+    for (size_t i = 0; i < ops->recipe_count; i++)
+        if (strcmp(ops->recipes[i], request->recipe) == 0)
+            return ST_OK;
+    return error_set(err, ST_NOT_FOUND, "--recipe", "the workload %s has no recipe \"%.64s\"",
+                     ops->name, request->recipe);
 }
 
 static enum status choose_target(const struct request *request, const struct task *task,
@@ -341,10 +357,10 @@ static int train(const struct request *request)
     if (status == ST_OK)
         status = choose_target(request, plan.task, &plan.target_e6, &err);
     buf_init(&training.line, EVENT_LINE_BYTES_MAX + 1);
-    if (status == ST_OK) {
-        plan.recipe = ops->hidden ? ops->recipes[0] : plan.task->recipe;
+    if (status == ST_OK)
+        status = choose_recipe(request, ops, plan.task, &plan.recipe, &err);
+    if (status == ST_OK)
         status = prepare(&training, plan.task, plan.recipe, &err);
-    }
     if (status == ST_OK) {
         plan.data_dir = request->data != NULL ? request->data : training.data;
         plan.checkpoint_path = training.checkpoint;
@@ -422,9 +438,11 @@ int command_train(int argc, char *const *argv)
 {
     struct request request = {0};
     const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-    struct opt opts[DEVICE_OPT_COUNT + 13] = {
+    struct opt opts[DEVICE_OPT_COUNT + 14] = {
         {"task", OPT_TEXT, &request.task, NULL, 0, 0, "TASK",
          "picks recipe and target (the workload's first)"},
+        {"recipe", OPT_TEXT, &request.recipe, NULL, 0, 0, "NAME",
+         "another recipe of the workload (the task's)"},
         {"data", OPT_TEXT, &request.data, NULL, 0, 0, "DIR", "the data set (the cache)"},
         {"seed", OPT_INT, &request.seed, &request.has_seed, 0, UINT32_MAX, "N",
          "of order and weights (random)"},
@@ -458,7 +476,7 @@ int command_train(int argc, char *const *argv)
     bool help = false;
 
     device_choice_init(&request.device);
-    device_choice_fill_opts(&request.device, opts + 13);
+    device_choice_fill_opts(&request.device, opts + 14);
     if (arguments == NULL)
         return status_exit_code(ST_NO_MEMORY);
     if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) != ST_OK) {

@@ -173,6 +173,14 @@ def check_partial(tap, folder, first):
                f"and it is {'refused by the boards' if early else 'not refused for that'}", judged.stdout)
 
 
+def check_recipe(tap, folder):
+    out = os.path.join(folder, "muon")
+    done = train(folder, "--seed", "7", "--out", out, "--recipe", "cifar10-tiny-muon", "--max-epochs", "1")
+    misc = json.loads(read(out, "cifar10-tiny-muon_seed7.json"))["misc"]
+    tap.ok("recipe=cifar10-tiny-muon" in done.stdout and misc["recipe"] == "cifar10-tiny-muon" and "Muon" in misc["optimizer"],
+           "another recipe of the workload is trained and named", f"{done.stdout} {done.stderr}")
+
+
 def check_misuse(tap, folder):
     missed = train(folder, "--seed", "7", "--out", os.path.join(folder, "d"), "--target", "100", "--max-epochs", "1")
     tap.ok(missed.returncode == 2 and "reached=no" in missed.stdout and "--author" in missed.stderr,
@@ -184,7 +192,7 @@ def check_misuse(tap, folder):
                           text=True, timeout=WAIT_S, check=False)
     tap.ok(lost.returncode == 2 and "data fetch cifar10" in lost.stderr and not os.path.exists(os.path.join(folder, "e", "events.ndjson")),
            "missing data says how to get it, and the folder stays free", lost.stderr)
-    for words, code in ((("--isa", "abacus"), 3), (("--device", "cuda"), 2), (("--precision", "f8"), 3), (("--target", "hot"), 3)):
+    for words, code in ((("--recipe", "cifar10-94"), 2), (("--isa", "abacus"), 3), (("--device", "cuda"), 2), (("--precision", "f8"), 3), (("--target", "hot"), 3)):
         bad = train(folder, "--out", os.path.join(folder, "e"), *words)
         tap.ok(bad.returncode == code and bad.stderr.strip(), f"{' '.join(words)} is refused with {code}", f"{bad.returncode} {bad.stderr}")
     devices = subprocess.run([AGENT, "devices"], capture_output=True, text=True, timeout=WAIT_S, check=False).stdout
@@ -248,6 +256,7 @@ def main():
         check_determinism(tap, folder, first)
         check_resume(tap, folder, first)
         check_partial(tap, folder, first)
+        check_recipe(tap, folder)
         check_misuse(tap, folder)
         check_steps(tap, folder)
         check_job(tap, folder)

@@ -17,22 +17,17 @@
  * Bound by the multiply-add units from 64 channels on; the transforms take 10 to 20 % of the time. */
 #include <string.h>
 
-#include "agent/kernels/cpu/conv_internal.h"
 #include "agent/kernels/cpu/table_internal.h"
+#include "agent/kernels/cpu/winograd_internal.h"
 
-#define PLACES 16
+#define PLACES WINOGRAD_PLACES
 #define V_BYTES_MAX \
     (INT64_C(400) << 10) /* of an item's V: with M and a panel of U inside the L2 cache of 1 MiB */
 #define TILES_MAX           96
 #define SOURCE_CHANNELS_MAX 512
-#define CHANNELS_LEAST \
-    20 /* of source and result: below, the transforms take more than the products */
-#define GAIN_LEAST \
-    1.3 /* multiply-adds of the plain sum to ours, below which the transforms eat what is won */
 
 struct winograd_job {
-    struct conv_geometry g;
-    int64_t tiles_h, tiles_w, tiles;   /* of an image; of all */
+    struct winograd_tiles tiles;
     int64_t item_tiles, cells, panels; /* cells of 4 bytes that a pixel's channels take */
     int64_t panel_floats;              /* of U */
 };
@@ -43,30 +38,22 @@ static bool plan_job(enum op_kind kind, const struct conv_attr *attr,
                      char why[KERNEL_WHY_BYTES])
 {
     const int64_t number_bytes = (int64_t)dtype_bytes(micro->dtype);
-    struct conv_geometry *g = &job->g;
+    struct conv_geometry g;
 
-    if (!conv_geometry_of(kind, attr, in[0], in[1], out, g, why))
+    if (!conv_geometry_of(kind, attr, in[0], in[1], out, &g, why))
         return false;
-    if (g->taps_h != 3 || g->taps_w != 3)
-        return conv_refuse(why, "taps are not 3 x 3: ", g->taps_h);
-    if (g->stride_h * g->stride_w * g->dilation_h * g->dilation_w * g->insert_h * g->insert_w != 1)
-        return conv_refuse(why, "stride or dilation above ", 1);
-    if (g->channels % 2 != 0 || g->channels < CHANNELS_LEAST || g->channels > SOURCE_CHANNELS_MAX)
-        return conv_refuse(why, "channels not even from 20 to 512: ", g->channels);
-    if (g->filters < CHANNELS_LEAST)
-        return conv_refuse(why, "filters below 20: ", g->filters);
-    job->tiles_h = cpu_divide_up(g->out_height, 2);
-    job->tiles_w = cpu_divide_up(g->out_width, 2);
-    if (9.0 * (double)(g->out_height * g->out_width) <
-        GAIN_LEAST * (double)PLACES * (double)(job->tiles_h * job->tiles_w))
-        return conv_refuse(why, "tiles of 2 x 2 waste too much of width ", g->out_width);
-    job->tiles = g->images * job->tiles_h * job->tiles_w;
-    job->item_tiles = V_BYTES_MAX / ((int64_t)PLACES * g->channels * number_bytes);
+    if (g.channels % 2 != 0 || g.channels > SOURCE_CHANNELS_MAX) {
+        (void)conv_refuse(why, "channels not even or above 512: ", g.channels);
+        return false;
+    }
+    if (!winograd_tiles_of(&g, &job->tiles, why))
+        return false;
+    job->item_tiles = V_BYTES_MAX / ((int64_t)PLACES * g.channels * number_bytes);
     if (job->item_tiles > TILES_MAX)
         job->item_tiles = TILES_MAX;
     job->item_tiles -= job->item_tiles % micro->rows_max;
-    job->cells = g->channels * number_bytes / 4;
-    job->panels = cpu_divide_up(g->filters, micro->columns);
+    job->cells = g.channels * number_bytes / 4;
+    job->panels = cpu_divide_up(g.filters, micro->columns);
     job->panel_floats = (int64_t)PLACES * job->cells * micro->columns;
     return true;
 }
@@ -100,7 +87,7 @@ static int64_t winograd_items(const struct kernel_args *args, const struct micro
 {
     const struct winograd_job job = job_of(args, micro);
 
-    return phase == 0 ? job.panels : cpu_divide_up(job.tiles, job.item_tiles);
+    return phase == 0 ? job.panels : cpu_divide_up(job.tiles.count, job.item_tiles);
 }
 
 /* The nine weights of channel c and filter k of the product at hand. */
@@ -148,7 +135,7 @@ static void transform_taps(const float taps[9], float u[PLACES])
 static void pack_panel(const struct kernel_args *args, const struct winograd_job *job,
                        const struct micro *micro, int64_t panel)
 {
-    const int64_t in_cell = job->g.channels / job->cells;
+    const int64_t in_cell = job->tiles.g.channels / job->cells;
     const int64_t numbers = in_cell * micro->columns; /* of a row of cells */
     float *to = (float *)args->scratch + panel * job->panel_floats;
 
@@ -159,8 +146,8 @@ static void pack_panel(const struct kernel_args *args, const struct winograd_job
             const int64_t k = panel * micro->columns + i / in_cell;
             float taps[9] = {0}, u[PLACES];
 
-            if (k < job->g.filters)
-                load_taps(args, &job->g, micro, cell * in_cell + i % in_cell, k, taps);
+            if (k < job->tiles.g.filters)
+                load_taps(args, &job->tiles.g, micro, cell * in_cell + i % in_cell, k, taps);
             transform_taps(taps, u);
             for (int place = 0; place < PLACES; place++)
                 rows[place][i] = u[place];
@@ -174,37 +161,6 @@ static void pack_panel(const struct kernel_args *args, const struct winograd_job
                 memcpy(row, rows[place], (size_t)numbers * sizeof *row);
         }
     }
-}
-
-/* Where a tile stands. */
-struct tile_place {
-    int64_t image, row, column; /* first output pixel */
-};
-
-static struct tile_place tile_at(const struct winograd_job *job, int64_t tile)
-{
-    const int64_t of_image = job->tiles_h * job->tiles_w, rest = tile % of_image;
-
-    return (struct tile_place){tile / of_image, rest / job->tiles_w * 2, rest % job->tiles_w * 2};
-}
-
-static void transform_tile(const struct winograd_job *job, const struct micro *micro,
-                           const void *source, struct tile_place at, const float *zeros,
-                           struct winograd_in *in)
-{
-    const struct conv_geometry *g = &job->g;
-
-    for (int64_t r = 0; r < 4; r++)
-        for (int64_t s = 0; s < 4; s++) {
-            const int64_t h = at.row + r - g->top, w = at.column + s - g->left;
-            const bool inside = h >= 0 && h < g->height && w >= 0 && w < g->width;
-
-            in->pixel[r * 4 + s] =
-                inside ? cpu_at(micro, source,
-                                ((at.image * g->height + h) * g->width + w) * g->channels)
-                       : (const void *)zeros;
-        }
-    micro->winograd_in(in);
 }
 
 /* The 16 products of `tiles` tiles with one panel, into sums[place][tile][column]. */
@@ -240,21 +196,13 @@ static void multiply(const struct winograd_job *job, const struct micro *micro, 
 }
 
 static void store_tile(const struct winograd_job *job, const struct micro *micro, void *y,
-                       struct tile_place at, int64_t column, struct winograd_out *out)
+                       int64_t tile, int64_t column, struct winograd_out *out)
 {
-    const struct conv_geometry *g = &job->g;
+    int64_t place[4];
 
-    for (int64_t p = 0; p < 2; p++)
-        for (int64_t q = 0; q < 2; q++) {
-            const int64_t h = at.row + p, w = at.column + q;
-
-            out->pixel[p * 2 + q] =
-                h < g->out_height && w < g->out_width
-                    ? cpu_at_out(micro, y,
-                                 ((at.image * g->out_height + h) * g->out_width + w) * g->filters +
-                                     column)
-                    : NULL;
-        }
+    winograd_result(&job->tiles, tile, column, place);
+    for (int i = 0; i < 4; i++)
+        out->pixel[i] = place[i] < 0 ? NULL : cpu_at_out(micro, y, place[i]);
     micro->winograd_out(out);
 }
 
@@ -262,7 +210,7 @@ static void winograd_work(const struct kernel_args *args, const struct micro *mi
                           int64_t item)
 {
     const struct winograd_job job = job_of(args, micro);
-    const int64_t first = item * job.item_tiles, left = job.tiles - first;
+    const int64_t first = item * job.item_tiles, left = job.tiles.count - first;
     const int64_t tiles = left < job.item_tiles ? left : job.item_tiles;
     _Alignas(64) float v[V_BYTES_MAX / sizeof(float)];
     _Alignas(64) float sums[(size_t)PLACES * TILES_MAX * MICRO_COLUMNS_MAX];
@@ -273,14 +221,15 @@ static void winograd_work(const struct kernel_args *args, const struct micro *mi
         return;
     }
     for (int64_t i = 0; i < tiles; i++) {
-        struct winograd_in in = {.channels = job.g.channels,
+        struct winograd_in in = {.channels = job.tiles.g.channels,
                                  .v = v + i * job.cells,
-                                 .place_stride = job.item_tiles * job.g.channels};
+                                 .place_stride = job.item_tiles * job.tiles.g.channels};
 
-        transform_tile(&job, micro, args->in[0], tile_at(&job, first + i), zeros, &in);
+        winograd_source(&job.tiles, micro, args->in[0], first + i, 0, zeros, in.pixel);
+        micro->winograd_in(&in);
     }
     for (int64_t panel = 0; panel < job.panels; panel++) {
-        const int64_t rest = job.g.filters - panel * micro->columns;
+        const int64_t rest = job.tiles.g.filters - panel * micro->columns;
         const int64_t columns = rest < micro->columns ? rest : micro->columns;
 
         multiply(&job, micro, v, tiles, (const float *)args->scratch + panel * job.panel_floats,
@@ -290,8 +239,7 @@ static void winograd_work(const struct kernel_args *args, const struct micro *mi
                                        .columns = columns,
                                        .place_stride = job.item_tiles * micro->columns};
 
-            store_tile(&job, micro, args->out[0], tile_at(&job, first + i), panel * micro->columns,
-                       &out);
+            store_tile(&job, micro, args->out[0], first + i, panel * micro->columns, &out);
         }
     }
 }

@@ -84,6 +84,13 @@ struct winograd_in {
     int64_t channels, place_stride;
     void *v;
 };
+/* One cell of tiles of conv2d_grad_weight_winograd.c: 4 x 4 pixels of x, or 2 x 2 of dy, of the one tile of F32 or the two
+ * of BF16; to place i go the channels' cells at cells + i * place_stride. */
+struct winograd_cells {
+    const void *pixel[2][16];
+    int64_t channels, place_stride;
+    float *cells;
+};
 /* And back: `columns` sums of place i at sums + i * place_stride, micro->columns of them readable, to as many numbers of
  * 2 x 2 pixels; NULL: outside. */
 struct winograd_out {
@@ -99,6 +106,8 @@ struct micro {
     void (*outer_tile)(const struct outer_tile *tile);
 
     void (*winograd_in)(const struct winograd_in *in);
+    void (*winograd_x_cells)(const struct winograd_cells *in);
+    void (*winograd_dy_cells)(const struct winograd_cells *in);
     void (*winograd_out)(const struct winograd_out *out);
 
     bool (*unary)(enum unary_fn fn, int64_t n, const void *x, void *y); /* false: has no such fn */

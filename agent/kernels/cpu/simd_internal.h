@@ -144,6 +144,17 @@ static inline vf vf_dot(vf a, vf b, vf c)
 {
     return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
 }
+/* Cells of a number of each. */
+#define CELL_NUMBERS 2
+static inline vf vs_cells(vf first, vf second)
+{
+    const __m512i order =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+
+    return _mm512_castsi512_ps(
+        _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(second, first)));
+}
 #endif
 
 /* Small integers beside the lanes: the places of a pooling window. */
@@ -332,6 +343,12 @@ static inline void vs_store_n(stored *p, int64_t n, vf a)
 static inline vf vf_dot(vf a, vf b, vf c)
 {
     return vf_fma(a, b, c);
+}
+#define CELL_NUMBERS 1
+static inline vf vs_cells(vf first, vf second)
+{
+    (void)second;
+    return first;
 }
 #endif
 

@@ -29,7 +29,7 @@ static void the_tasks_that_ship_have_the_agreed_targets(void **state)
         int64_t validation_size;
         size_t column_count;
     } wants[] = {
-        {"cifar10-train", "CIFAR10", "top1Accuracy", "94.0", "cifar10", "cifar10-94", TASK_TRAIN,
+        {"cifar10-train", "CIFAR10", "top1Accuracy", "94.0", "cifar10", "cifar10-muon", TASK_TRAIN,
          10000, 0},
         {"cifar10-inference", "CIFAR10", "top1Accuracy", "94.0", NULL, NULL, TASK_INFERENCE, 10000,
          0},
