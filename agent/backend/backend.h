@@ -26,8 +26,10 @@ struct group {
     uint32_t op_first, op_count, anchor;
     const struct kernel *kernel; /* NULL: nothing to execute (views, sources, in-place assigns) */
     struct fit fit;
-    uint64_t scratch_offset;            /* in the arena */
+    uint64_t scratch_offset;            /* in the arena; if packed, in the prepared block */
     bool barrier;                       /* wait for all groups before it */
+    bool packed;     /* its first phase is run with the prepare list, and its scratch stays */
+    uint32_t packer; /* if so: the group whose first phase it is: itself, or one of the same kernel, operand and shapes */
     uint64_t flops, flops_other, bytes; /* modelled */
     char why[KERNEL_WHY_BYTES];
 };
@@ -45,7 +47,7 @@ struct named_slot {
 
 /* Made by the plan; immutable; program_destroy() frees it. Operand lists of ops index `operands`, which
  * holds slot numbers. groups[0..prepare_count) depend only on variables that this program does not write: they
- * run once, and again when the version of one of prepare_vars has moved. */
+ * run once, and again when the version of one of prepare_vars has moved. So do the first phases of packed groups. */
 struct program {
     char name[PROGRAM_NAME_BYTES];
     struct op *ops;

@@ -20,6 +20,9 @@ static void add_name(struct named_slot *names, size_t *count, const char *name, 
 static bool needs_kernel(enum op_kind kind);
 static enum status choose_kernels(struct program *program, struct backend *backend,
                                   struct error *err);
+static void mark_packed(struct program *program);
+static bool packs_alike(const struct program *program, const struct group *a,
+                        const struct group *b);
 static void count_work(struct program *program);
 static void list_prepare_vars(struct program *program);
 
@@ -39,6 +42,7 @@ enum status plan_build(const struct graph *g, struct backend *backend,
         status = choose_kernels(made, backend, err);
         if (status != ST_OK)
             goto done;
+        mark_packed(made);
         count_work(made);
         plan_place_barriers(made, graph_store(g));
         plan_place_memory(made, graph_store(g));
@@ -226,6 +230,44 @@ static enum status choose_kernels(struct program *program, struct backend *backe
     return ST_OK;
 }
 
+/* Weights that this program does not write are packed once, for all groups that want them packed alike. */
+static void mark_packed(struct program *program)
+{
+    bool *prepared = plan_heap(program->slot_count + 1, sizeof *prepared);
+
+    for (size_t i = 0; i < program->prepare_count; i++) {
+        const struct op *op = &program->ops[i];
+
+        for (uint32_t k = 0; k < op->out_count; k++)
+            prepared[program->operands[op->out_first + k]] = true;
+    }
+    for (size_t i = program->prepare_count; i < program->group_count; i++) {
+        struct group *group = &program->groups[i];
+
+        if (group->kernel == NULL || !group->kernel->packs || group->fit.scratch_bytes == 0 ||
+            !prepared[program->operands[program->ops[group->op_first].in_first + 1]])
+            continue;
+        group->packed = true;
+        group->packer = (uint32_t)i;
+        for (size_t j = program->prepare_count; j < i && group->packer == i; j++)
+            if (program->groups[j].packed && packs_alike(program, &program->groups[j], group))
+                group->packer = (uint32_t)j;
+    }
+    free(prepared);
+}
+
+static bool packs_alike(const struct program *program, const struct group *a, const struct group *b)
+{
+    const struct op *left = &program->ops[a->op_first], *right = &program->ops[b->op_first];
+    const uint32_t *operands = program->operands;
+
+    return a->kernel == b->kernel && operands[left->in_first + 1] == operands[right->in_first + 1] &&
+           tensor_same_shape(&program->slots[operands[left->in_first]].tensor,
+                             &program->slots[operands[right->in_first]].tensor) &&
+           memcmp(&left->attr, &right->attr, /* NOLINT(bugprone-suspicious-memory-comparison) */
+                  sizeof left->attr) == 0;
+}
+
 /* Flops by the op's rule; bytes: each operand that the kernel reads, and each result, once. */
 static void count_work(struct program *program)
 {
@@ -260,13 +302,15 @@ static void list_prepare_vars(struct program *program)
 {
     bool *listed = plan_heap(program->slot_count + 1, sizeof *listed);
 
-    for (size_t i = 0; i < program->prepare_count; i++) {
-        const struct op *op = &program->ops[program->groups[i].op_first];
+    for (size_t i = 0; i < program->group_count; i++) {
+        const struct group *group = &program->groups[i];
+        const struct op *op = &program->ops[group->op_first];
 
-        for (uint32_t k = 0; program->groups[i].kernel != NULL && k < op->in_count; k++) {
+        for (uint32_t k = 0; group->kernel != NULL && k < op->in_count; k++) {
             const uint32_t root = program_root(program, program->operands[op->in_first + k]);
 
-            if (program->slots[root].place != PLACE_VARIABLE || listed[root])
+            if (!(i < program->prepare_count || (group->packed && k == 1)) ||
+                program->slots[root].place != PLACE_VARIABLE || listed[root])
                 continue;
             listed[root] = true;
             program->prepare_vars[program->prepare_var_count++] = program->slots[root].var;

@@ -30,6 +30,7 @@ static enum status check_group(struct check *check, uint32_t group);
 static enum status check_operand(struct check *check, uint32_t group, uint32_t slot, bool is_read);
 static enum status check_result(struct check *check, uint32_t group, uint32_t slot);
 static enum status check_places(struct check *check);
+static enum status check_packed(struct check *check, uint64_t prepared_end);
 static enum status check_ranges(struct check *check);
 static size_t list_ranges(const struct check *check, struct range *ranges);
 static bool in_place(const struct check *check, const struct range *old, const struct range *new);
@@ -196,6 +197,41 @@ static enum status check_places(struct check *check)
     }
     if (prepared_end > program->prepared_bytes || input_end > program->input_bytes)
         return fault(check, GROUP_NONE, "a block is smaller than what lies in it");
+    return check_packed(check, prepared_end);
+}
+
+/* What is packed lies behind the prepared values, each in a place of its own, and is made of what is prepared. A group
+ * that shares it has the same kernel and operand as the packer. */
+static enum status check_packed(struct check *check, uint64_t prepared_end)
+{
+    const struct program *program = check->program;
+
+    for (uint32_t g = 0; g < program->group_count; g++) {
+        const struct group *group = &program->groups[g], *packer;
+        const struct op *op = &program->ops[group->op_first];
+
+        if (!group->packed)
+            continue;
+        if (group->kernel == NULL || !group->kernel->packs || g < program->prepare_count ||
+            check->writer[program->operands[op->in_first + 1]] >= program->prepare_count)
+            return fault(check, g, "it is packed of what is not prepared");
+        if (group->packer > g)
+            return fault(check, g, "its packer comes after it");
+        packer = &program->groups[group->packer];
+        if (packer->packer != group->packer || !packer->packed || packer->kernel != group->kernel ||
+            program->operands[program->ops[packer->op_first].in_first + 1] !=
+                program->operands[op->in_first + 1] ||
+            packer->fit.scratch_bytes != group->fit.scratch_bytes ||
+            packer->scratch_offset != group->scratch_offset)
+            return fault(check, g, "it shares what is packed otherwise");
+        if (packer != group)
+            continue;
+        if (group->scratch_offset < prepared_end || group->scratch_offset % PLAN_ALIGN != 0)
+            return fault(check, g, "what it packs overlaps, or is not aligned");
+        prepared_end = group->scratch_offset + group->fit.scratch_bytes;
+    }
+    if (prepared_end > program->prepared_bytes)
+        return fault(check, GROUP_NONE, "the prepared block is smaller than what is packed");
     return ST_OK;
 }
 
@@ -238,7 +274,8 @@ static size_t list_ranges(const struct check *check, struct range *ranges)
                                .slot = s,
                                .group = check->writer[s]};
     for (uint32_t g = 0; g < program->group_count; g++)
-        if (program->groups[g].kernel != NULL && program->groups[g].fit.scratch_bytes > 0)
+        if (program->groups[g].kernel != NULL && program->groups[g].fit.scratch_bytes > 0 &&
+            !program->groups[g].packed)
             ranges[count++] = (struct range){.from = program->groups[g].scratch_offset,
                                              .to = program->groups[g].scratch_offset +
                                                    program->groups[g].fit.scratch_bytes,

@@ -4,7 +4,7 @@
  * only in a later stage than its last reader's, except in place, by the last reader itself.
  *
  *   assigned value -> the variable's own memory when nobody needs the old one any more, else arena + writeback
- *   prepared value -> the prepared block, one after the other: they stay
+ *   prepared value -> the prepared block, one after the other, then what is packed: they stay
  *   other value    -> the arena: largest first, each at the lowest offset that is free during its life  */
 #include <assert.h>
 #include <stdlib.h>
@@ -310,6 +310,18 @@ static void place_prepared(struct layout *layout)
         program->slots[s].offset = program->prepared_bytes;
         program->prepared_bytes += plan_align(program->slots[s].bytes);
     }
+    for (size_t i = program->prepare_count; i < program->group_count; i++) {
+        struct group *group = &program->groups[i];
+
+        if (!group->packed)
+            continue;
+        if (group->packer == i) {
+            group->scratch_offset = program->prepared_bytes;
+            program->prepared_bytes += plan_align(group->fit.scratch_bytes);
+        } else {
+            group->scratch_offset = program->groups[group->packer].scratch_offset;
+        }
+    }
 }
 
 /* In schedule order, so that a chain of values in place grows along its one item. */
@@ -340,7 +352,7 @@ static void make_items(struct layout *layout)
             }
             layout->items[root->item].last = last;
         }
-        if (group->kernel != NULL && group->fit.scratch_bytes > 0) {
+        if (group->kernel != NULL && group->fit.scratch_bytes > 0 && !group->packed) {
             layout->scratch_item[i] = (uint32_t)layout->item_count++;
             layout->items[layout->scratch_item[i]] =
                 (struct item){.bytes = plan_align(group->fit.scratch_bytes),

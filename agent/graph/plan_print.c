@@ -2,7 +2,7 @@
  * same program prints the same text, so its hash names the plan.
  *
  *   = 12 conv2d [conv2d_f32_avx512] %3:a+4096 %1:v2+0 -> %9:a+8192 f32[8,31,31,64]  scratch 256 at 0  (2.conv1)
- *   "=": prepared, "!": a barrier stands before it; a arena, p prepared, v variable, i input, w view of a slot.  */
+ *   "packed": scratch in the prepared block. "=": prepared, "!": a barrier stands before it; a arena, p prepared, v variable, i input, w view of a slot.  */
 #include <stdlib.h>
 
 #include "agent/graph/plan.h"
@@ -60,8 +60,8 @@ static void print_group(const struct program *program, size_t index, FILE *out)
             (void)fprintf(out, " %s", tensor_format(tensor, text));
         }
         if (group->fit.scratch_bytes > 0 && n == 0)
-            (void)fprintf(out, "  scratch %zu at %llu", group->fit.scratch_bytes,
-                          (unsigned long long)group->scratch_offset);
+            (void)fprintf(out, "  %s %zu at %llu", group->packed ? "packed" : "scratch",
+                          group->fit.scratch_bytes, (unsigned long long)group->scratch_offset);
         (void)fprintf(out, "  (%s)%s%s\n", program->labels + op->label,
                       group->why[0] != '\0' ? "  " : "", group->why);
     }

@@ -64,7 +64,9 @@ static size_t count_steps(const struct executable *executable);
 static void make_steps(struct executable *executable);
 static void make_chains(struct executable *executable, size_t first, size_t end);
 static bool is_small(const struct executable *executable, const struct step *step);
+static bool add_packing(struct executable *executable);
 static void add_group_steps(struct executable *executable, size_t group, bool wait);
+static void add_phase(struct executable *executable, size_t group, int phase, bool wait);
 static struct step *add_step(struct executable *executable, enum step_kind kind, uint32_t group);
 static void add_fill(struct executable *executable, uint64_t offset, uint64_t bytes,
                      uint32_t group);
@@ -377,7 +379,9 @@ static void fill_args(struct executable *executable, size_t group)
         args->out[k] = slot_address(executable, slot);
     }
     if (it->fit.scratch_bytes > 0)
-        args->scratch = executable->binding.arena->data + it->scratch_offset;
+        args->scratch =
+            (it->packed ? executable->binding.prepared : executable->binding.arena)->data +
+            it->scratch_offset;
 }
 
 static int group_phases(const struct executable *executable, size_t group)
@@ -415,6 +419,7 @@ static void make_steps(struct executable *executable)
     program_stages(program, stages);
     for (size_t i = 0; i < program->group_count; i++) {
         if (i == program->prepare_count) {
+            wait_next = add_packing(executable);
             executable->prepare_step_count = executable->step_count;
             if (poison && program->arena_bytes > 0) {
                 add_fill(executable, 0, program->arena_bytes, (uint32_t)i);
@@ -478,20 +483,40 @@ static bool is_small(const struct executable *executable, const struct step *ste
     return group->bytes <= CHAIN_BYTES_MAX && group->flops + group->flops_other <= CHAIN_FLOPS_MAX;
 }
 
+/* The first phases of the packed groups, after all that is prepared. False: there is none. */
+static bool add_packing(struct executable *executable)
+{
+    const struct program *program = executable->program;
+    bool found = false;
+
+    for (size_t i = program->prepare_count; i < program->group_count; i++)
+        if (program->groups[i].packed && program->groups[i].packer == i) {
+            add_phase(executable, i, 0, !found);
+            found = true;
+        }
+    return found;
+}
+
 static void add_group_steps(struct executable *executable, size_t group, bool wait)
 {
     const struct group *it = &executable->program->groups[group];
+    const int first = it->packed ? 1 : 0;
+
+    for (int phase = first; phase < group_phases(executable, group); phase++)
+        add_phase(executable, group, phase, it->barrier || wait || phase > first);
+}
+
+static void add_phase(struct executable *executable, size_t group, int phase, bool wait)
+{
+    const struct kernel *kernel = executable->program->groups[group].kernel;
     const struct kernel_args *args = &executable->args[group];
+    struct step *step = add_step(executable, STEP_WORK, (uint32_t)group);
 
-    for (int phase = 0; phase < group_phases(executable, group); phase++) {
-        struct step *step = add_step(executable, STEP_WORK, (uint32_t)group);
-
-        step->barrier = it->barrier || wait || phase > 0;
-        step->kernel = it->kernel;
-        step->args = args;
-        step->phase = phase;
-        step->items = it->kernel->items == NULL ? 1 : it->kernel->items(args, phase);
-    }
+    step->barrier = wait;
+    step->kernel = kernel;
+    step->args = args;
+    step->phase = phase;
+    step->items = kernel->items == NULL ? 1 : kernel->items(args, phase);
 }
 
 static struct step *add_step(struct executable *executable, enum step_kind kind, uint32_t group)
@@ -530,7 +555,7 @@ static void poison_dead(struct executable *executable, const struct lifetime *li
         }
     for (size_t g = 0; g <= group; g++)
         if (stages[g] == stages[group] && program->groups[g].kernel != NULL &&
-            program->groups[g].fit.scratch_bytes > 0) {
+            program->groups[g].fit.scratch_bytes > 0 && !program->groups[g].packed) {
             add_fill(executable, program->groups[g].scratch_offset,
                      program->groups[g].fit.scratch_bytes, (uint32_t)group);
             *poisoned = true;

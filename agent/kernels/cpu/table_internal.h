@@ -118,6 +118,9 @@ int cpu_two_phases(const struct kernel_args *args);
     DEFINE_MICRO_KERNEL(op, prefix, kind, phases_of, bf16, avx512, avx512_bf16, \
                         ISA_AVX512 | ISA_AVX512_BF16)
 
+/* What kernel.packs says, by op: the convolutions over packed weights. */
+#define CPU_PACKS(kind) ((kind) == OP_CONV2D || (kind) == OP_CONV2D_GRAD_INPUT)
+
 #define DEFINE_MICRO_KERNEL(op, prefix, kind, phases_of, type, isa_name, micro_name, isa_bits)     \
     static bool op##_accept_##type##_##isa_name(const struct kernel_query *query, struct fit *fit, \
                                                 char why[KERNEL_WHY_BYTES])                        \
@@ -137,6 +140,7 @@ int cpu_two_phases(const struct kernel_args *args);
                                                     .anchor = (kind),                              \
                                                     .isa = (isa_bits),                             \
                                                     .bf16 = IS_BF16_##type,                        \
+                                                    .packs = CPU_PACKS(kind),                      \
                                                     .accept = op##_accept_##type##_##isa_name,     \
                                                     .phases = (phases_of),                         \
                                                     .items = op##_items_##type##_##isa_name,       \
