@@ -26,10 +26,11 @@ struct group {
     uint32_t op_first, op_count, anchor;
     const struct kernel *kernel; /* NULL: nothing to execute (views, sources, in-place assigns) */
     struct fit fit;
-    uint64_t scratch_offset;            /* in the arena; if packed, in the prepared block */
-    bool barrier;                       /* wait for all groups before it */
-    bool packed;     /* its first phase is run with the prepare list, and its scratch stays */
-    uint32_t packer; /* if so: the group whose first phase it is: itself, or one of the same kernel, operand and shapes */
+    uint64_t scratch_offset; /* in the arena; if packed, in the prepared block */
+    bool barrier;            /* wait for all groups before it */
+    bool packed; /* its first phase is run with the prepare list, and its scratch stays */
+    uint32_t
+        packer; /* if so: the group whose first phase it is: itself, or one of the same kernel, operand and shapes */
     uint64_t flops, flops_other, bytes; /* modelled */
     char why[KERNEL_WHY_BYTES];
 };

@@ -261,7 +261,8 @@ static bool packs_alike(const struct program *program, const struct group *a, co
     const struct op *left = &program->ops[a->op_first], *right = &program->ops[b->op_first];
     const uint32_t *operands = program->operands;
 
-    return a->kernel == b->kernel && operands[left->in_first + 1] == operands[right->in_first + 1] &&
+    return a->kernel == b->kernel &&
+           operands[left->in_first + 1] == operands[right->in_first + 1] &&
            tensor_same_shape(&program->slots[operands[left->in_first]].tensor,
                              &program->slots[operands[right->in_first]].tensor) &&
            memcmp(&left->attr, &right->attr, /* NOLINT(bugprone-suspicious-memory-comparison) */

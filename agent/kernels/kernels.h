@@ -56,7 +56,8 @@ struct kernel {
     bool reference;
     bool
         bf16; /* for ops with a bf16 operand or result, which other rows are not asked for; a reference takes all */
-    bool packs; /* of several phases, the first reads operand 1 alone and leaves in scratch what the others need of it and
+    bool
+        packs; /* of several phases, the first reads operand 1 alone and leaves in scratch what the others need of it and
                  * do not change: where the operand stands still, the plan keeps it */
     /* Fills fit (zeroed before), or says why not ("C=3 below 16"). */
     bool (*accept)(const struct kernel_query *query, struct fit *fit, char why[KERNEL_WHY_BYTES]);

@@ -15,7 +15,8 @@ struct conv_shape {
 };
 
 /* Sizes of 1, channels 3, 10, 24 and around a vector (15, 16, 17, 33), strides, dilations, uneven padding, none, more
- * pixels than an item holds, images beyond a group, long rows of taps. */
+ * pixels than an item holds, images beyond a group, long rows of taps; images so small that taps lie outside: several
+ * chunks, panels and blocks of them, taps that are never inside, pixels that have none. */
 static const struct conv_shape shapes[] = {
     {1, 1, 1, 1, 1, 1, 1, 1, 1, {0}},
     {2, 8, 8, 3, 24, 2, 2, 1, 1, {0}},
@@ -32,6 +33,10 @@ static const struct conv_shape shapes[] = {
     {2, 6, 5, 8, 32, 1, 1, 1, 1, {0}},
     {2, 6, 5, 8, 32, 1, 1, 2, 1, {0}},
     {1, 4, 4, 260, 34, 1, 3, 1, 1, {0, 0, 1, 1}},
+    {101, 3, 3, 150, 70, 3, 3, 1, 1, {1, 1, 1, 1}},
+    {30, 1, 1, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}},
+    {30, 2, 3, 4, 6, 2, 2, 1, 1, {1, 1, 1, 0}},
+    {24, 2, 2, 4, 4, 1, 1, 1, 1, {1, 1, 1, 1}},
 };
 
 static struct conv_attr attr_of(const struct conv_shape *s)
@@ -100,6 +105,9 @@ static void check_op(enum op_kind kind, bool bf16)
         float *magnitude;
         double *bound;
 
+        if (kind == OP_CONV2D_GRAD_INPUT && shapes[i].pad[0] >= shapes[i].r &&
+            shapes[i].dilation == 1)
+            continue; /* refused: padding beyond the taps */
         make_case(&c, kind, bf16, &shapes[i]);
         if (bf16 && refuses_odd(&c)) {
             case_fini(&c);
@@ -134,6 +142,47 @@ static void conv2d_grad_weight_matches_the_reference_at_edge_shapes(void **state
     (void)state;
     check_op(OP_CONV2D_GRAD_WEIGHT, false);
     check_op(OP_CONV2D_GRAD_WEIGHT, true);
+}
+
+/* The family for small images takes those alone. */
+static void small_images_leave_out_the_taps_outside(void **state)
+{
+    static const struct {
+        struct conv_shape shape;
+        const char *why; /* NULL: accepted */
+    } cases[] = {
+        {{24, 3, 3, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}}, NULL},
+        {{24, 5, 5, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}}, NULL},
+        {{23, 3, 3, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}}, "images below 24: 23"},
+        {{24, 20, 20, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}}, "per cent of taps inside: 93"},
+        {{24, 3, 3, 8, 8, 3, 3, 2, 1, {1, 1, 1, 1}}, "stride or dilation above 1"},
+    };
+    static const enum op_kind kinds[] = {OP_CONV2D, OP_CONV2D_GRAD_INPUT, OP_CONV2D_GRAD_WEIGHT};
+    size_t asked = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases) * ARRAY_LEN(kinds) * 2; i++) {
+        const bool bf16 = i % 2 == 1;
+        const enum op_kind kind = kinds[i / 2 % ARRAY_LEN(kinds)];
+        const size_t number = i / 2 / ARRAY_LEN(kinds);
+        const struct kernel *kernels[8] = {0};
+        struct kernel_case c;
+        size_t lacking, count;
+
+        make_case(&c, kind, bf16, &cases[number].shape);
+        count = case_kernels_for(kind, bf16, kernels, &lacking);
+        for (size_t k = 0; k < count; k++) {
+            if (strstr(kernels[k]->name, "inside") == NULL)
+                continue;
+            asked++;
+            assert_int_equal(case_accept(&c, kernels[k]), cases[number].why == NULL);
+            if (cases[number].why != NULL)
+                assert_string_equal(c.why, cases[number].why);
+        }
+        case_fini(&c);
+    }
+    if (asked == 0)
+        skip();
 }
 
 static const struct kernel *first_kernel(enum op_kind kind)
@@ -190,6 +239,7 @@ int main(void)
         cmocka_unit_test(conv2d_matches_the_reference_at_edge_shapes),
         cmocka_unit_test(conv2d_grad_input_matches_the_reference_at_edge_shapes),
         cmocka_unit_test(conv2d_grad_weight_matches_the_reference_at_edge_shapes),
+        cmocka_unit_test(small_images_leave_out_the_taps_outside),
         cmocka_unit_test(kernels_say_why_they_refuse),
     };
 

@@ -359,8 +359,11 @@ static inline void case_check_kernels(struct kernel_case *c, const double *const
     for (size_t k = 0; k < count; k++) {
         if (strstr(kernels[k]->name, "winograd") != NULL)
             continue; /* other bounds: test_conv2d_winograd.c */
-        if (!case_accept(c, kernels[k]))
+        if (!case_accept(c, kernels[k])) {
+            if (strstr(kernels[k]->name, "inside") != NULL)
+                continue; /* for small images alone: a row behind it takes the others */
             fail_msg("%s refuses: %s", kernels[k]->name, c->why);
+        }
         case_poison_results(c);
         if (!case_run_into(c, kernels[k], c->out, false))
             fail_msg("%s writes outside", kernels[k]->name);

@@ -88,6 +88,52 @@ int64_t conv_weight_place(enum op_kind kind, const struct conv_geometry *g, int6
     return (c * taps + taps - 1 - tap) * g->filters + k;
 }
 
+void conv_pack_panel(const struct kernel_args *args, const struct conv_geometry *g,
+                     const struct micro *micro, int64_t panel)
+{
+    const int64_t first = panel * micro->columns, taps = g->taps_h * g->taps_w;
+    const int64_t in_cell = micro->dtype == DT_BF16 ? 2 : 1, channels = g->channels * in_cell;
+    const size_t bytes = dtype_bytes(micro->dtype);
+    const char *w = args->in[1];
+    char *to = (char *)args->scratch +
+               panel * taps * g->channels * micro->columns * (int64_t)sizeof(float);
+
+    for (int64_t tap = 0; tap < taps; tap++)
+        for (int64_t c = 0; c < channels; c += in_cell)
+            for (int64_t j = 0; j < micro->columns; j++)
+                for (int64_t i = 0; i < in_cell; i++, to += bytes) {
+                    if (first + j < g->filters)
+                        memcpy(to,
+                               w + conv_weight_place(args->op->kind, g, channels, tap, c + i,
+                                                     first + j) *
+                                       (int64_t)bytes,
+                               bytes);
+                    else
+                        memset(to, 0, bytes);
+                }
+}
+
+void conv_add_chunks(const struct kernel_args *args, const struct conv_partial *partial,
+                     int64_t columns, int64_t panel, int64_t t_first)
+{
+    const int64_t depth = partial->depth, panel_floats = depth * columns;
+    const int64_t rows = depth - t_first < CONV_ADD_ROWS ? depth - t_first : (int64_t)CONV_ADD_ROWS;
+    const float *from = (const float *)args->scratch + panel * panel_floats + t_first * columns;
+    const int64_t filters_left = partial->filters - panel * columns;
+    float *dw = (float *)args->out[0] + panel * columns * depth + t_first;
+    float total[CONV_ADD_ROWS * MICRO_COLUMNS_MAX];
+
+    memcpy(total, from, (size_t)(rows * columns) * sizeof *total);
+    for (int64_t chunk = 1; chunk < partial->chunks; chunk++) {
+        from += partial->panels * panel_floats;
+        for (int64_t i = 0; i < rows * columns; i++)
+            total[i] += from[i];
+    }
+    for (int64_t k = 0; k < columns && k < filters_left; k++)
+        for (int64_t t = 0; t < rows; t++)
+            dw[k * depth + t] = total[t * columns + k];
+}
+
 bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES])
 {
     if (g->channels % 2 != 0)

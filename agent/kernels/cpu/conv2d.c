@@ -99,30 +99,6 @@ static int64_t conv_items(const struct kernel_args *args, const struct micro *mi
     return cpu_divide_up(job.panels, job.panels_per_item) * job.cut.image_groups * job.cut.strips;
 }
 
-static void pack_panel(const struct kernel_args *args, const struct conv_job *job,
-                       const struct micro *micro, int64_t panel)
-{
-    const int64_t first = panel * micro->columns, taps = job->g.taps_h * job->g.taps_w;
-    const int64_t in_cell = micro->dtype == DT_BF16 ? 2 : 1, channels = job->g.channels * in_cell;
-    const size_t bytes = dtype_bytes(micro->dtype);
-    const char *w = args->in[1];
-    char *to = (char *)args->scratch + panel * job->depth * micro->columns * (int64_t)sizeof(float);
-
-    for (int64_t tap = 0; tap < taps; tap++)
-        for (int64_t c = 0; c < channels; c += in_cell)
-            for (int64_t j = 0; j < micro->columns; j++)
-                for (int64_t i = 0; i < in_cell; i++, to += bytes) {
-                    if (first + j < job->g.filters)
-                        memcpy(to,
-                               w + conv_weight_place(args->op->kind, &job->g, channels, tap, c + i,
-                                                     first + j) *
-                                       (int64_t)bytes,
-                               bytes);
-                    else
-                        memset(to, 0, bytes);
-                }
-}
-
 /* Pointers to the first input element of each output pixel of the piece; returns their count. */
 static int point_at_pixels(const struct conv_geometry *g, const struct conv_piece *piece,
                            const float *pixel[CONV_PIXELS_MAX])
@@ -207,7 +183,7 @@ static void conv_work(const struct kernel_args *args, const struct micro *micro,
     int pixels;
 
     if (phase == 0) {
-        pack_panel(args, &job, micro, item);
+        conv_pack_panel(args, &job.g, micro, item);
         return;
     }
     piece = conv_piece_at(&job.g, &job.cut, item % pieces); /* panels outermost: they stay in L2 */

@@ -18,7 +18,6 @@
 #define PARTIAL_BYTES_MAX (INT64_C(32) << 20)
 #define CHUNK_FLOPS       150e6 /* about 0.8 ms: small against the op, large against one image */
 #define PANELS_PER_ITEM   2     /* share a copy of x */
-#define ADD_ROWS          16    /* places t of an item of phase 1: it writes 64 bytes a filter */
 
 struct weight_job {
     struct conv_geometry g;
@@ -100,7 +99,7 @@ static int64_t weight_items(const struct kernel_args *args, const struct micro *
 
     if (phase == 0)
         return job.chunks * cpu_divide_up(job.panels, PANELS_PER_ITEM);
-    return job.panels * cpu_divide_up(job.depth, ADD_ROWS);
+    return job.panels * cpu_divide_up(job.depth, CONV_ADD_ROWS);
 }
 
 /* Columns [first, first + columns) of dy at the pixels of a piece, zeros beyond K. Its pixels lie one after another:
@@ -202,28 +201,6 @@ static void sum_chunk(const struct kernel_args *args, const struct micro *micro,
     }
 }
 
-/* Phase 1: sums of all chunks at ADD_ROWS places t of one panel, into dw[k][t]. */
-static void add_chunks(const struct kernel_args *args, const struct micro *micro,
-                       const struct weight_job *job, int64_t panel, int64_t t_first)
-{
-    const int64_t columns = micro->columns, panel_floats = job->depth * columns;
-    const int64_t rows = job->depth - t_first < ADD_ROWS ? job->depth - t_first : (int64_t)ADD_ROWS;
-    const float *from = (const float *)args->scratch + panel * panel_floats + t_first * columns;
-    const int64_t filters_left = job->g.filters - panel * columns;
-    float *dw = (float *)args->out[0] + panel * columns * job->depth + t_first;
-    float total[ADD_ROWS * MICRO_COLUMNS_MAX];
-
-    memcpy(total, from, (size_t)(rows * columns) * sizeof *total);
-    for (int64_t chunk = 1; chunk < job->chunks; chunk++) {
-        from += job->panels * panel_floats;
-        for (int64_t i = 0; i < rows * columns; i++)
-            total[i] += from[i];
-    }
-    for (int64_t k = 0; k < columns && k < filters_left; k++)
-        for (int64_t t = 0; t < rows; t++)
-            dw[k * job->depth + t] = total[t * columns + k];
-}
-
 static void weight_work(const struct kernel_args *args, const struct micro *micro, int phase,
                         int64_t item)
 {
@@ -234,9 +211,10 @@ static void weight_work(const struct kernel_args *args, const struct micro *micr
 
         sum_chunk(args, micro, &job, item / parts, item % parts * PANELS_PER_ITEM);
     } else {
-        const int64_t parts = cpu_divide_up(job.depth, ADD_ROWS);
+        const int64_t parts = cpu_divide_up(job.depth, CONV_ADD_ROWS);
+        const struct conv_partial partial = {job.chunks, job.panels, job.depth, job.g.filters};
 
-        add_chunks(args, micro, &job, item / parts, item % parts * ADD_ROWS);
+        conv_add_chunks(args, &partial, micro->columns, item / parts, item % parts * CONV_ADD_ROWS);
     }
 }
 

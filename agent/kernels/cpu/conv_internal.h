@@ -67,6 +67,19 @@ bool conv_geometry_of(enum op_kind kind, const struct conv_attr *attr, const str
 int64_t conv_weight_place(enum op_kind kind, const struct conv_geometry *g, int64_t channels,
                           int64_t tap, int64_t c, int64_t k);
 
+/* Panel `panel` of the weights into scratch, [panel][tap][cell of channels][column], zeros beyond the last filter. */
+void conv_pack_panel(const struct kernel_args *args, const struct conv_geometry *g,
+                     const struct micro *micro, int64_t panel);
+
+/* Sums of a weight gradient as its first phase leaves them in scratch: [chunk][panel][t][column], t < depth. */
+struct conv_partial {
+    int64_t chunks, panels, depth, filters;
+};
+#define CONV_ADD_ROWS 16 /* places t of an item of the second phase: it writes 64 bytes a filter */
+/* Adds the chunks of one panel in index order, from t_first on, into dw[k][t]. */
+void conv_add_chunks(const struct kernel_args *args, const struct conv_partial *partial,
+                     int64_t columns, int64_t panel, int64_t t_first);
+
 /* For BF16: cells of two channels, when their number is even; cells of two images. */
 bool conv_pair_channels(struct conv_geometry *g, char why[KERNEL_WHY_BYTES]);
 void conv_pair_images(struct conv_geometry *g, const struct micro *micro);

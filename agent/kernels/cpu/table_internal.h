@@ -24,18 +24,27 @@
     X(conv2d_winograd_f32_avx512)              \
     X(conv2d_winograd_f32_avx2)                \
     X(conv2d_winograd_bf16_avx512)             \
+    X(conv2d_inside_f32_avx512)                \
+    X(conv2d_inside_f32_avx2)                  \
+    X(conv2d_inside_bf16_avx512)               \
     X(conv2d_f32_avx512)                       \
     X(conv2d_f32_avx2)                         \
     X(conv2d_bf16_avx512)                      \
     X(conv2d_grad_input_winograd_f32_avx512)   \
     X(conv2d_grad_input_winograd_f32_avx2)     \
     X(conv2d_grad_input_winograd_bf16_avx512)  \
+    X(conv2d_grad_input_inside_f32_avx512)     \
+    X(conv2d_grad_input_inside_f32_avx2)       \
+    X(conv2d_grad_input_inside_bf16_avx512)    \
     X(conv2d_grad_input_f32_avx512)            \
     X(conv2d_grad_input_f32_avx2)              \
     X(conv2d_grad_input_bf16_avx512)           \
     X(conv2d_grad_weight_winograd_f32_avx512)  \
     X(conv2d_grad_weight_winograd_f32_avx2)    \
     X(conv2d_grad_weight_winograd_bf16_avx512) \
+    X(conv2d_grad_weight_inside_f32_avx512)    \
+    X(conv2d_grad_weight_inside_f32_avx2)      \
+    X(conv2d_grad_weight_inside_bf16_avx512)   \
     X(conv2d_grad_weight_f32_avx512)           \
     X(conv2d_grad_weight_f32_avx2)             \
     X(conv2d_grad_weight_bf16_avx512)          \
