@@ -83,7 +83,7 @@ static void schedules_are_the_papers(void **state)
     assert_null(recipe_find("cifar10"));
 }
 
-/* 25 steps an epoch: 10 epochs are 250, and the whitening bias learns for 75. */
+/* 25 steps an epoch: 11 epochs are 275, and the whitening bias learns for 75. */
 static void schedules_with_muon_fall_to_zero(void **state)
 {
     const struct cifar10_recipe *recipe = recipe_find("cifar10-muon");
@@ -91,15 +91,15 @@ static void schedules_with_muon_fall_to_zero(void **state)
     float *hyper = calloc((size_t)((total + 1) * HYPER_COLUMNS), sizeof *hyper);
 
     (void)state;
-    assert_int_equal(total, 250);
+    assert_int_equal(total, 275);
     assert_int_equal(recipe->batch, 2000);
     recipe_fill_hyper(recipe, 2000, total, hyper);
 #define AT(step, column) ((double)hyper[(step)*HYPER_COLUMNS + (column)])
     assert_close(AT(1, HYPER_LR_MUON), 0.24, 1e-7);
-    assert_close(AT(126, HYPER_LR_MUON), 0.12, 1e-7);
-    assert_close(AT(250, HYPER_LR_MUON), 0.24 / 250.0, 1e-9);
-    assert_close(AT(126, HYPER_LR_NORM), 0.0265, 1e-8);
-    assert_close(AT(126, HYPER_LR), 0.335, 1e-7);
+    assert_close(AT(56, HYPER_LR_MUON), 0.192, 1e-7);
+    assert_close(AT(275, HYPER_LR_MUON), 0.24 / 275.0, 1e-9);
+    assert_close(AT(56, HYPER_LR_NORM), 0.0424, 1e-8);
+    assert_close(AT(56, HYPER_LR), 0.536, 1e-7);
     assert_close(AT(1, HYPER_LR_WHITEN), 0.053, 1e-8);
     assert_close(AT(76 - 25, HYPER_LR_WHITEN), 0.053 / 3.0, 1e-8);
     assert_close(AT(75, HYPER_LR_WHITEN), 0.053 / 75.0, 1e-9);
@@ -108,7 +108,7 @@ static void schedules_with_muon_fall_to_zero(void **state)
     assert_close(AT(7, HYPER_DECAY), 0.004 / 0.67, 1e-8);
     assert_close(AT(7, HYPER_MOMENTUM), 0.85, 1e-7);
     assert_close(AT(7, HYPER_MOMENTUM_MUON), 0.6, 1e-7);
-    assert_close(AT(250, HYPER_LOOKAHEAD), 0.0, 0.0);
+    assert_close(AT(275, HYPER_LOOKAHEAD), 0.0, 0.0);
 #undef AT
     free(hyper);
 }
