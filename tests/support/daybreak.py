@@ -34,7 +34,7 @@ class Tap:
         if not good:
             self.failed += 1
             for line in str(detail).splitlines()[:30]:
-                print(f"# {line}", flush=True)
+                print(f"# {line}", file=sys.stderr, flush=True)  # where prove shows it
         return good
 
     def skip(self, name, why):
