@@ -120,6 +120,8 @@ struct backend_ops {
     void (*describe)(struct backend *backend, struct device_info *info);
     /* Fills kernel, fit and why of a group whose ops and slots' tensors are set. */
     bool (*accept)(struct backend *backend, const struct program *program, struct group *group);
+    /* Whether an op that stands for several has a kernel of its own here: the plan asks before it makes one. */
+    bool (*fuses)(struct backend *backend, const struct kernel_query *query);
     enum status (*alloc)(struct backend *backend, uint64_t bytes, struct memory **memory,
                          struct error *err); /* zeroed, first touched by the worker threads */
     void (*release)(struct backend *backend, struct memory *memory); /* accepts NULL */

@@ -96,6 +96,11 @@ static void print_attr(const struct graph *g, const struct op *op, int rank, FIL
     case OP_BN_GRAD_STATS:
     case OP_BN_GRAD_APPLY:
     case OP_LAYER_NORM: (void)fprintf(out, " eps=%g", a->norm.eps); break;
+    case OP_BN_ACT:
+    case OP_BN_ACT_GRAD_STATS:
+    case OP_BN_ACT_GRAD_APPLY:
+        (void)fprintf(out, " %s eps=%g", unary_name(a->norm_act.fn), a->norm_act.eps);
+        break;
     case OP_SOFTMAX:
     case OP_SOFTMAX_GRAD: (void)fprintf(out, " scale=%.17g", a->softmax.scale); break;
     case OP_XENT:

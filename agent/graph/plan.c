@@ -8,8 +8,8 @@
 #include "agent/graph/plan_internal.h"
 #include "common/str.h"
 
-static enum status make_draft(struct draft *draft, const struct graph *g,
-                              const struct backend *backend, struct error *err);
+static enum status make_draft(struct draft *draft, const struct graph *g, struct backend *backend,
+                              const struct plan_options *options, struct error *err);
 static struct program *make_program(const struct draft *draft, const struct graph *g);
 static uint32_t add_slots(struct program *program, const struct draft *draft,
                           const struct draft_op *op, const struct store *store,
@@ -33,7 +33,7 @@ enum status plan_build(const struct graph *g, struct backend *backend,
     struct draft draft;
     struct program *made = NULL;
     uint64_t bytes;
-    enum status status = make_draft(&draft, g, backend, err);
+    enum status status = make_draft(&draft, g, backend, options, err);
 
     if (status != ST_OK)
         goto done;
@@ -95,8 +95,8 @@ void *plan_grow(void *memory, size_t count, size_t size)
 
 /* Composites are expanded before equal ops merge and before the prepare list, so that their parts take part. A
  * backend that takes the whole program fuses by itself: for it the ops are only merged and pruned. */
-static enum status make_draft(struct draft *draft, const struct graph *g,
-                              const struct backend *backend, struct error *err)
+static enum status make_draft(struct draft *draft, const struct graph *g, struct backend *backend,
+                              const struct plan_options *options, struct error *err)
 {
     enum status status = ST_OK;
 
@@ -109,6 +109,10 @@ static enum status make_draft(struct draft *draft, const struct graph *g,
     draft_copy_old(draft);
     draft_prune(draft);
     if (!backend->ops->whole_program) {
+        if (options->fuse) {
+            draft_fuse(draft, backend);
+            draft_prune(draft);
+        }
         draft_mark_prepared(draft);
         draft_schedule(draft);
     }

@@ -1,6 +1,6 @@
 /* agent/graph/plan.h: turns a graph into a program for one backend: a flat list of kernel calls over one arena.
- * Passes, each a function of the previous result: expand composites; merge, prune; prepare list; schedule; kernels;
- * barriers, memory; check. (Formats and groups of several ops join before the kernels when those ask for them.)
+ * Passes, each a function of the previous result: expand composites; merge, prune; fuse; prepare list; schedule; kernels;
+ * barriers, memory; check.
  * Pure: the same graph, backend and options give the same program. Threads: one. */
 #ifndef DAYBREAK_AGENT_GRAPH_PLAN_H
 #define DAYBREAK_AGENT_GRAPH_PLAN_H

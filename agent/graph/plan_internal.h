@@ -35,6 +35,8 @@ enum status draft_expand(struct draft *draft, struct error *err); /* composites 
 void draft_merge(struct draft *draft);                            /* equal pure ops become one */
 void draft_copy_old(struct draft *draft); /* old values of written variables that must outlive it */
 void draft_prune(struct draft *draft);    /* ops that no assign or output needs */
+/* plan_fuse.c: ops that the backend computes in one pass become one; pruning takes what nobody reads any more. */
+void draft_fuse(struct draft *draft, struct backend *backend);
 void draft_mark_prepared(struct draft *draft);
 void draft_schedule(
     struct draft *draft); /* prepared first; weight gradient before input gradient */

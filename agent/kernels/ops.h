@@ -87,6 +87,9 @@ bool dtype_is_float(enum dtype dtype);
     X(OP_BN_APPLY, "bn_apply", 5, 5, 1, 0, 1)                     \
     X(OP_BN_GRAD_STATS, "bn_grad_stats", 4, 4, 2, 0, 1)           \
     X(OP_BN_GRAD_APPLY, "bn_grad_apply", 7, 7, 1, 0, 1)           \
+    X(OP_BN_ACT, "bn_act", 5, 5, 1, 0, 1)                         \
+    X(OP_BN_ACT_GRAD_STATS, "bn_act_grad_stats", 6, 6, 2, 0, 1)   \
+    X(OP_BN_ACT_GRAD_APPLY, "bn_act_grad_apply", 8, 8, 1, 0, 1)   \
     X(OP_LAYER_NORM, "layer_norm", 3, 3, 3, 0, 1)                 \
     X(OP_LAYER_NORM_GRAD, "layer_norm_grad", 5, 5, 3, 0, 1)       \
     X(OP_SOFTMAX, "softmax", 1, 1, 1, 0, 1)                       \
@@ -140,6 +143,10 @@ enum op_kind {
  * bn_apply           (x, mean, var, gamma, beta) -> gamma * (x - mean) / sqrt(var + eps) + beta
  * bn_grad_stats      (dy, x, mean, var) -> (sum dy, sum dy * xhat), xhat = (x - mean) / sqrt(var + eps)
  * bn_grad_apply      (dy, x, mean, var, gamma, s1, s2) -> gamma * rstd * (dy - s1/M - xhat * s2/M)
+ * bn_act             (x, mean, var, gamma, beta) -> f(bn_apply(..)), f = attr.norm_act.fn. These three are made by the plan
+ *                    alone: what lies between the parts is not stored and not rounded, and is computed again backwards
+ * bn_act_grad_stats  (dz, x, mean, var, gamma, beta) -> bn_grad_stats of dy = dz f'(bn_apply(x, ..))
+ * bn_act_grad_apply  (dz, x, mean, var, gamma, beta, s1, s2) -> bn_grad_apply of that dy
  * layer_norm         (x[...,D], gamma[D], beta[D]) -> (y, mean[...,1], rstd[...,1]), over the last dim
  * layer_norm_grad    (dy, x, mean, rstd, gamma) -> (dx, dgamma, dbeta)
  * softmax            over the last dim of scale * x, maximum subtracted; grad (dy, y) -> dx
@@ -254,6 +261,10 @@ struct pool_attr {
 struct norm_attr {
     double eps;
 };
+struct norm_act_attr {
+    double eps; /* where norm_attr has it */
+    enum unary_fn fn;
+};
 struct softmax_attr {
     double scale;
 };
@@ -294,6 +305,7 @@ union op_attr {
     struct conv_attr conv;
     struct pool_attr pool;
     struct norm_attr norm;
+    struct norm_act_attr norm_act;
     struct softmax_attr softmax;
     struct xent_attr xent;
     struct sample_attr sample;

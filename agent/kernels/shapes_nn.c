@@ -293,6 +293,49 @@ enum status shape_OP_BN_GRAD_APPLY(const struct op *op, const struct tensor *con
     return status;
 }
 
+static enum status need_act(const struct op *op, const struct tensor *const *in, struct error *err)
+{
+    return (unsigned)op->attr.norm_act.fn < UNARY_COUNT
+               ? need_eps(op, in, err)
+               : shape_refuse(op, in, -1, err, "there is no such function");
+}
+
+enum status shape_OP_BN_ACT(const struct op *op, const struct tensor *const *in,
+                            struct tensor *result, struct error *err)
+{
+    const enum status status = need_act(op, in, err);
+
+    return status == ST_OK ? shape_OP_BN_APPLY(op, in, result, err) : status;
+}
+
+enum status shape_OP_BN_ACT_GRAD_STATS(const struct op *op, const struct tensor *const *in,
+                                       struct tensor *result, struct error *err)
+{
+    enum status status = need_vectors(op, in, 0, 2, 5, err);
+
+    if (status == ST_OK)
+        status = need_act(op, in, err);
+    if (status == ST_OK)
+        status = shape_need_like(op, in, 1, 0, err);
+    if (status == ST_OK)
+        result[0] = result[1] = vector_of(in[0]);
+    return status;
+}
+
+enum status shape_OP_BN_ACT_GRAD_APPLY(const struct op *op, const struct tensor *const *in,
+                                       struct tensor *result, struct error *err)
+{
+    enum status status = need_vectors(op, in, 0, 2, 7, err);
+
+    if (status == ST_OK)
+        status = need_act(op, in, err);
+    if (status == ST_OK)
+        status = shape_need_like(op, in, 1, 0, err);
+    if (status == ST_OK)
+        result[0] = tensor_make(in[0]->dtype, in[0]->rank, in[0]->dim);
+    return status;
+}
+
 enum status shape_OP_LAYER_NORM(const struct op *op, const struct tensor *const *in,
                                 struct tensor *result, struct error *err)
 {

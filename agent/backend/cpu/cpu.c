@@ -42,6 +42,7 @@ struct executable {
 static void cpu_close(struct backend *backend);
 static void cpu_describe(struct backend *backend, struct device_info *info);
 static bool cpu_accept(struct backend *backend, const struct program *program, struct group *group);
+static bool cpu_fuses(struct backend *backend, const struct kernel_query *query);
 static enum status cpu_alloc(struct backend *backend, uint64_t bytes, struct memory **memory,
                              struct error *err);
 static void cpu_release(struct backend *backend, struct memory *memory);
@@ -81,6 +82,7 @@ static const struct backend_ops cpu_ops = {
     .close = cpu_close,
     .describe = cpu_describe,
     .accept = cpu_accept,
+    .fuses = cpu_fuses,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .host = cpu_host,
@@ -166,6 +168,17 @@ static bool cpu_accept(struct backend *backend, const struct program *program, s
     }
     group->kernel = cpu_select_kernel(&query, cpu->options.isa, &group->fit, group->why);
     return group->kernel != NULL;
+}
+
+static bool cpu_fuses(struct backend *backend, const struct kernel_query *query)
+{
+    const struct cpu *cpu = (const struct cpu *)backend;
+    char why[KERNEL_WHY_BYTES];
+    struct fit fit;
+
+    memset(&fit, 0, sizeof fit);
+    return !cpu->options.reference &&
+           !cpu_select_kernel(query, cpu->options.isa, &fit, why)->reference;
 }
 
 static enum status cpu_alloc(struct backend *backend, uint64_t bytes, struct memory **memory,

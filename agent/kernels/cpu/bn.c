@@ -3,49 +3,19 @@
  * Statistics: chunks of rows, fixed by shape (at most 4,096, about 256 KiB: the second look at a chunk finds it in L2),
  * each giving a mean and a sum of squares about it; phase 1 joins them in double, in index order, by Chan, Golub and
  * LeVeque (1983): nothing cancels, and bits depend on the shape alone. The backward sums are joined likewise. */
-#include <math.h>
-
-#include "agent/kernels/cpu/rows_internal.h"
-
-#define CHANNELS_PER_ITEM 64 /* of phase 1 */
-
-static int64_t channels_of(const struct tensor *x)
-{
-    return x->dim[x->rank - 1];
-}
-
-static struct row_cut chunks_of(const struct tensor *x)
-{
-    return row_cut_chunks(tensor_count(x) / channels_of(x), channels_of(x));
-}
-
-static struct row_cut spans_of(const struct tensor *x)
-{
-    return row_cut_spans(tensor_count(x) / channels_of(x), channels_of(x));
-}
-
-/* The channels of an item of phase 1. */
-static int64_t channels_at(int64_t channels, int64_t first)
-{
-    return channels - first < CHANNELS_PER_ITEM ? channels - first : CHANNELS_PER_ITEM;
-}
-
-static float *partial_at(const struct kernel_args *args, int64_t chunk, int64_t channels)
-{
-    return (float *)args->scratch + chunk * 2 * channels; /* two numbers a channel */
-}
+#include "agent/kernels/cpu/bn_internal.h"
 
 static int64_t stats_items_of(const struct tensor *x, int phase)
 {
-    const struct row_cut cut = chunks_of(x);
+    const struct row_cut cut = bn_chunks_of(x);
 
-    return phase == 0 ? row_cut_items(&cut) : cpu_divide_up(cut.channels, CHANNELS_PER_ITEM);
+    return phase == 0 ? row_cut_items(&cut) : cpu_divide_up(cut.channels, BN_CHANNELS_PER_ITEM);
 }
 
 static bool stats_accept_of(const struct kernel_query *query, const struct micro *micro, int x,
                             struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    const struct row_cut cut = chunks_of(query->in[x]);
+    const struct row_cut cut = bn_chunks_of(query->in[x]);
 
     if (!cpu_accept_dtype(query, x, micro->dtype, why))
         return false;
@@ -72,7 +42,7 @@ static void measure_chunk(const struct kernel_args *args, const struct micro *mi
 {
     const int64_t rows = row_cut_rows(cut, chunk);
     const void *x = cpu_at(micro, args->in[0], row_cut_first(cut, chunk));
-    float *mean = partial_at(args, chunk, cut->channels), *m2 = mean + cut->channels;
+    float *mean = bn_partial_at(args, chunk, 2, cut->channels), *m2 = mean + cut->channels;
 
     micro->column_sum(rows, cut->channels, x, mean);
     for (int64_t c = 0; c < cut->channels; c++)
@@ -83,12 +53,12 @@ static void measure_chunk(const struct kernel_args *args, const struct micro *mi
 /* Phase 1: all chunks of some channels, in order. */
 static void join_chunks(const struct kernel_args *args, const struct row_cut *cut, int64_t first)
 {
-    const int64_t channels = channels_at(cut->channels, first), chunks = row_cut_items(cut);
-    double mean[CHANNELS_PER_ITEM] = {0}, m2[CHANNELS_PER_ITEM] = {0}, rows = 0.0;
+    const int64_t channels = bn_channels_at(cut->channels, first), chunks = row_cut_items(cut);
+    double mean[BN_CHANNELS_PER_ITEM] = {0}, m2[BN_CHANNELS_PER_ITEM] = {0}, rows = 0.0;
 
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
         const double more = (double)row_cut_rows(cut, chunk), share = more / (rows + more);
-        const float *from = partial_at(args, chunk, cut->channels) + first;
+        const float *from = bn_partial_at(args, chunk, 2, cut->channels) + first;
 
         for (int64_t c = 0; c < channels; c++) {
             const double off = (double)from[c] - mean[c];
@@ -107,30 +77,25 @@ static void join_chunks(const struct kernel_args *args, const struct row_cut *cu
 static void bn_stats_work(const struct kernel_args *args, const struct micro *micro, int phase,
                           int64_t item)
 {
-    const struct row_cut cut = chunks_of(args->in_tensor[0]);
+    const struct row_cut cut = bn_chunks_of(args->in_tensor[0]);
 
     if (phase == 0)
         measure_chunk(args, micro, &cut, item);
     else
-        join_chunks(args, &cut, item * CHANNELS_PER_ITEM);
-}
-
-static double rstd_at(const struct kernel_args *args, int var_in, int64_t c)
-{
-    return 1.0 / sqrt((double)((const float *)args->in[var_in])[c] + args->op->attr.norm.eps);
+        join_chunks(args, &cut, item * BN_CHANNELS_PER_ITEM);
 }
 
 static bool bn_apply_accept(const struct kernel_query *query, const struct micro *micro,
                             struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    fit->scratch_bytes = (size_t)channels_of(query->in[0]) * sizeof(float);
+    fit->scratch_bytes = (size_t)bn_channels_of(query->in[0]) * sizeof(float);
     fit->inplace_mask = 1u << 0;
     return cpu_accept_dtype(query, 0, micro->dtype, why);
 }
 
 static int64_t bn_apply_items(const struct kernel_args *args, const struct micro *micro, int phase)
 {
-    const struct row_cut cut = spans_of(args->in_tensor[0]);
+    const struct row_cut cut = bn_spans_of(args->in_tensor[0]);
 
     (void)micro;
     return phase == 0 ? 1 : row_cut_items(&cut);
@@ -139,13 +104,13 @@ static int64_t bn_apply_items(const struct kernel_args *args, const struct micro
 static void bn_apply_work(const struct kernel_args *args, const struct micro *micro, int phase,
                           int64_t item)
 {
-    const struct row_cut cut = spans_of(args->in_tensor[0]);
+    const struct row_cut cut = bn_spans_of(args->in_tensor[0]);
     const int64_t first = row_cut_first(&cut, item);
     float *scale = args->scratch;
 
     if (phase == 0) {
         for (int64_t c = 0; c < cut.channels; c++)
-            scale[c] = (float)((double)((const float *)args->in[3])[c] * rstd_at(args, 2, c));
+            scale[c] = (float)((double)((const float *)args->in[3])[c] * bn_rstd_at(args, 2, c));
         return;
     }
     micro->normalise(row_cut_rows(&cut, item), cut.channels, cpu_at(micro, args->in[0], first),
@@ -165,14 +130,14 @@ static int64_t bn_grad_stats_items(const struct kernel_args *args, const struct 
     return stats_items_of(args->in_tensor[1], phase);
 }
 
-static void add_backward_chunks(const struct kernel_args *args, const struct row_cut *cut,
-                                int64_t first)
+void bn_add_backward_chunks(const struct kernel_args *args, const struct row_cut *cut,
+                            int64_t numbers, int64_t first)
 {
-    const int64_t channels = channels_at(cut->channels, first), chunks = row_cut_items(cut);
-    double sum_dy[CHANNELS_PER_ITEM] = {0}, sum_dy_x[CHANNELS_PER_ITEM] = {0};
+    const int64_t channels = bn_channels_at(cut->channels, first), chunks = row_cut_items(cut);
+    double sum_dy[BN_CHANNELS_PER_ITEM] = {0}, sum_dy_x[BN_CHANNELS_PER_ITEM] = {0};
 
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
-        const float *from = partial_at(args, chunk, cut->channels) + first;
+        const float *from = bn_partial_at(args, chunk, numbers, cut->channels) + first;
 
         for (int64_t c = 0; c < channels; c++) {
             sum_dy[c] += (double)from[c];
@@ -181,22 +146,22 @@ static void add_backward_chunks(const struct kernel_args *args, const struct row
     }
     for (int64_t c = 0; c < channels; c++) {
         ((float *)args->out[0])[first + c] = (float)sum_dy[c];
-        ((float *)args->out[1])[first + c] = (float)(sum_dy_x[c] * rstd_at(args, 3, first + c));
+        ((float *)args->out[1])[first + c] = (float)(sum_dy_x[c] * bn_rstd_at(args, 3, first + c));
     }
 }
 
 static void bn_grad_stats_work(const struct kernel_args *args, const struct micro *micro, int phase,
                                int64_t item)
 {
-    const struct row_cut cut = chunks_of(args->in_tensor[1]);
+    const struct row_cut cut = bn_chunks_of(args->in_tensor[1]);
     const int64_t first = row_cut_first(&cut, item);
     float *partial;
 
     if (phase == 1) {
-        add_backward_chunks(args, &cut, item * CHANNELS_PER_ITEM);
+        bn_add_backward_chunks(args, &cut, 2, item * BN_CHANNELS_PER_ITEM);
         return;
     }
-    partial = partial_at(args, item, cut.channels);
+    partial = bn_partial_at(args, item, 2, cut.channels);
     micro->column_dot(row_cut_rows(&cut, item), cut.channels, cpu_at(micro, args->in[0], first),
                       cpu_at(micro, args->in[1], first), args->in[2], partial,
                       partial + cut.channels);
@@ -205,7 +170,7 @@ static void bn_grad_stats_work(const struct kernel_args *args, const struct micr
 static bool bn_grad_apply_accept(const struct kernel_query *query, const struct micro *micro,
                                  struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
-    fit->scratch_bytes = (size_t)(3 * channels_of(query->in[1])) * sizeof(float);
+    fit->scratch_bytes = (size_t)(3 * bn_channels_of(query->in[1])) * sizeof(float);
     fit->inplace_mask = 1u << 0 | 1u << 1;
     return cpu_accept_dtype(query, 1, micro->dtype, why);
 }
@@ -213,7 +178,7 @@ static bool bn_grad_apply_accept(const struct kernel_query *query, const struct 
 static int64_t bn_grad_apply_items(const struct kernel_args *args, const struct micro *micro,
                                    int phase)
 {
-    const struct row_cut cut = spans_of(args->in_tensor[1]);
+    const struct row_cut cut = bn_spans_of(args->in_tensor[1]);
 
     (void)micro;
     return phase == 0 ? 1 : row_cut_items(&cut);
@@ -223,13 +188,13 @@ static int64_t bn_grad_apply_items(const struct kernel_args *args, const struct 
 static void bn_grad_apply_work(const struct kernel_args *args, const struct micro *micro, int phase,
                                int64_t item)
 {
-    const struct row_cut cut = spans_of(args->in_tensor[1]);
+    const struct row_cut cut = bn_spans_of(args->in_tensor[1]);
     const int64_t first = row_cut_first(&cut, item);
     float *a = args->scratch, *b = a + cut.channels, *c = b + cut.channels;
 
     if (phase == 0) {
         for (int64_t i = 0; i < cut.channels; i++) {
-            const double rstd = rstd_at(args, 3, i), rows = (double)cut.rows;
+            const double rstd = bn_rstd_at(args, 3, i), rows = (double)cut.rows;
             const double scale = (double)((const float *)args->in[4])[i] * rstd;
 
             a[i] = (float)scale;

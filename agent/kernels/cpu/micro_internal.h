@@ -77,6 +77,17 @@ struct unpool_span {
     int place_first;
 };
 
+/* Rows of a batch norm with the activation fn behind it (gelu_erf or relu), over the channels' numbers:
+ * y = (x - mean) * scale + shift, dy = dz * fn'(y). */
+struct act_span {
+    enum unary_fn fn;
+    int64_t rows, channels;
+    const void *dz, *x;
+    const float *mean, *scale, *shift, *b, *c;
+    float *sum, *dot; /* results of norm_act_dot */
+    void *out;        /* of the other two */
+};
+
 /* One tile of conv2d_winograd.c: 4 x 4 pixels, each of `channels` numbers; to place i of 16 of V go the channels
  * at v + i * place_stride numbers. */
 struct winograd_in {
@@ -125,6 +136,10 @@ struct micro {
     void (*normalise_grad)(int64_t rows, int64_t channels, const void *dy, const void *x,
                            const float *mean, const float *a, const float *b, const float *c,
                            void *dx);
+    void (*norm_act)(const struct act_span *span); /* out = fn(y) */
+    void (*norm_act_dot)(
+        const struct act_span *span); /* per column: sums of dy, of dy * (x - mean) */
+    void (*norm_act_grad)(const struct act_span *span); /* out = scale dy + (x - mean) b + c */
     void (*pool_max)(const struct pool_span *span);
     void (*unpool_max)(const struct unpool_span *span);
     void (*sgd)(int64_t n, const float *w, const float *g, const float *m, const float hyper[3],

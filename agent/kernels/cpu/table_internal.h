@@ -66,6 +66,15 @@
     X(bn_grad_apply_f32_avx512)                \
     X(bn_grad_apply_f32_avx2)                  \
     X(bn_grad_apply_bf16_avx512)               \
+    X(bn_act_f32_avx512)                       \
+    X(bn_act_f32_avx2)                         \
+    X(bn_act_bf16_avx512)                      \
+    X(bn_act_grad_stats_f32_avx512)            \
+    X(bn_act_grad_stats_f32_avx2)              \
+    X(bn_act_grad_stats_bf16_avx512)           \
+    X(bn_act_grad_apply_f32_avx512)            \
+    X(bn_act_grad_apply_f32_avx2)              \
+    X(bn_act_grad_apply_bf16_avx512)           \
     X(sgd_f32_avx512)                          \
     X(sgd_f32_avx2)                            \
     X(augment_f32)                             \

@@ -1,6 +1,6 @@
 /* agent/kernels/ref/bn.c: references of batch normalisation, taken apart: bn_stats, bn_apply, and the joint
  * backward form bn_grad_stats, bn_grad_apply (Ioffe, Szegedy, arXiv 1502.03167, section 3). Every dim but the
- * last is a row; two passes in double, so nothing cancels. */
+ * last is a row; two passes in double, so nothing cancels. Then the same with an activation behind it (bn_act). */
 #include "agent/kernels/ref/ref.h"
 
 #include <math.h>
@@ -99,6 +99,79 @@ static void bn_grad_apply_work(const struct kernel_args *args, int phase, int64_
     }
 }
 
+/* y of element i, x, mean, var, gamma and beta being the operands from x_in on. */
+static double normalised(const struct kernel_args *args, int x_in, int64_t i)
+{
+    const struct tensor *x = args->in_tensor[x_in];
+    const int64_t c = i % x->dim[x->rank - 1];
+    const double off = ref_get(x, args->in[x_in], i) - at_channel(args, x_in + 1, c);
+
+    return at_channel(args, x_in + 3, c) * off * reciprocal_deviation(args, x_in + 2, c) +
+           at_channel(args, x_in + 4, c);
+}
+
+static void bn_act_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    (void)item;
+    for (int64_t i = 0, count = tensor_count(args->in_tensor[0]); i < count; i++)
+        ref_set(args->out_tensor[0], args->out[0], i,
+                ref_unary(args->op->attr.norm_act.fn, normalised(args, 0, i)));
+}
+
+/* dy of element i. */
+static double before_act(const struct kernel_args *args, int64_t i)
+{
+    return ref_get(args->in_tensor[0], args->in[0], i) *
+           ref_unary_slope(args->op->attr.norm_act.fn, normalised(args, 1, i));
+}
+
+static void bn_act_grad_stats_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    const struct tensor *x = args->in_tensor[1];
+    const int64_t channels = x->dim[x->rank - 1], count = tensor_count(x);
+
+    (void)phase;
+    (void)item;
+    for (int64_t c = 0; c < channels; c++) {
+        const double mean = at_channel(args, 2, c), rstd = reciprocal_deviation(args, 3, c);
+        double sum_dy = 0.0, sum_dy_xhat = 0.0;
+
+        for (int64_t i = c; i < count; i += channels) {
+            const double dy = before_act(args, i);
+
+            sum_dy += dy;
+            sum_dy_xhat += dy * (ref_get(x, args->in[1], i) - mean) * rstd;
+        }
+        ref_set(args->out_tensor[0], args->out[0], c, sum_dy);
+        ref_set(args->out_tensor[1], args->out[1], c, sum_dy_xhat);
+    }
+}
+
+static void bn_act_grad_apply_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    const struct tensor *x = args->in_tensor[1];
+    const int64_t channels = x->dim[x->rank - 1], count = tensor_count(x);
+    const int64_t row_count = count / channels;
+    const double rows = (double)row_count;
+
+    (void)phase;
+    (void)item;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t c = i % channels;
+        const double rstd = reciprocal_deviation(args, 3, c);
+        const double xhat = (ref_get(x, args->in[1], i) - at_channel(args, 2, c)) * rstd;
+
+        ref_set(args->out_tensor[0], args->out[0], i,
+                at_channel(args, 4, c) * rstd *
+                    (before_act(args, i) - at_channel(args, 6, c) / rows -
+                     xhat * at_channel(args, 7, c) / rows));
+    }
+}
+
+REF_KERNEL(bn_act, OP_BN_ACT);
+REF_KERNEL(bn_act_grad_stats, OP_BN_ACT_GRAD_STATS);
+REF_KERNEL(bn_act_grad_apply, OP_BN_ACT_GRAD_APPLY);
 REF_KERNEL(bn_stats, OP_BN_STATS);
 REF_KERNEL(bn_apply, OP_BN_APPLY);
 REF_KERNEL(bn_grad_stats, OP_BN_GRAD_STATS);

@@ -50,6 +50,9 @@
     X(OP_BN_APPLY, bn_apply)                     \
     X(OP_BN_GRAD_STATS, bn_grad_stats)           \
     X(OP_BN_GRAD_APPLY, bn_grad_apply)           \
+    X(OP_BN_ACT, bn_act)                         \
+    X(OP_BN_ACT_GRAD_STATS, bn_act_grad_stats)   \
+    X(OP_BN_ACT_GRAD_APPLY, bn_act_grad_apply)   \
     X(OP_XENT, xent)                             \
     X(OP_XENT_GRAD, xent_grad)                   \
     X(OP_SAMPLE, sample)                         \
@@ -66,6 +69,10 @@ REF_LIST(REF_DECLARE)
                                     .reference = true,    \
                                     .accept = ref_accept, \
                                     .work = op##_work}
+
+/* ref/unary.c: f(x) and f'(x). */
+double ref_unary(enum unary_fn fn, double x);
+double ref_unary_slope(enum unary_fn fn, double x);
 
 /* Takes whatever the shape rule took; fit stays all zero. */
 bool ref_accept(const struct kernel_query *query, struct fit *fit, char why[KERNEL_WHY_BYTES]);

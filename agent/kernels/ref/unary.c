@@ -14,7 +14,7 @@ static double sigmoid(double x)
     return 1.0 / (1.0 + exp(-x)); /* exp may overflow to infinity: the result is then 0 */
 }
 
-static double evaluate(enum unary_fn fn, double x)
+double ref_unary(enum unary_fn fn, double x)
 {
     switch (fn) {
     case UNARY_NEG: return -x;
@@ -45,7 +45,7 @@ static double gelu_tanh_slope(double x)
 }
 
 /* f'(x); at relu's kink 0, as PyTorch. */
-static double slope(enum unary_fn fn, double x)
+double ref_unary_slope(enum unary_fn fn, double x)
 {
     switch (fn) {
     case UNARY_NEG: return -1.0;
@@ -73,7 +73,7 @@ static void unary_work(const struct kernel_args *args, int phase, int64_t item)
     (void)item;
     for (int64_t i = 0, count = tensor_count(out); i < count; i++)
         ref_set(out, args->out[0], i,
-                evaluate(args->op->attr.unary.fn, ref_get(in, args->in[0], i)));
+                ref_unary(args->op->attr.unary.fn, ref_get(in, args->in[0], i)));
 }
 
 static void unary_grad_work(const struct kernel_args *args, int phase, int64_t item)
@@ -85,7 +85,8 @@ static void unary_grad_work(const struct kernel_args *args, int phase, int64_t i
     for (int64_t i = 0, count = tensor_count(out); i < count; i++)
         ref_set(out, args->out[0], i,
                 ref_get(args->in_tensor[0], args->in[0], i) *
-                    slope(args->op->attr.unary.fn, ref_get(args->in_tensor[1], args->in[1], i)));
+                    ref_unary_slope(args->op->attr.unary.fn,
+                                    ref_get(args->in_tensor[1], args->in[1], i)));
 }
 
 /* Everything is computed from x. */
