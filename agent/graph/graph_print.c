@@ -36,7 +36,8 @@ static void print_augment(FILE *out, const struct augment_attr *a)
 
     (void)fprintf(out, " pad=%lld", (long long)a->pad);
     if (a->mode == AUGMENT_TRAIN)
-        (void)fprintf(out, " mode=train flip=%s", flips[a->flip]);
+        (void)fprintf(out, " mode=train flip=%s brightness=%g contrast=%g", flips[a->flip],
+                      a->brightness, a->contrast);
     else
         (void)fprintf(out, " mode=view dy=%lld dx=%lld flip=%d", (long long)a->view_dy,
                       (long long)a->view_dx, a->view_flip);

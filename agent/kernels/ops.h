@@ -159,6 +159,7 @@ enum op_kind {
  * augment            (images U8[V,H,W,C], idx I32[B], epoch I32[], seed I32[]) -> F[B,H,W,C]: reflect-pad by
  *                    attr.pad, crop at a shift, flip, then (u/255 - mean) / std by a table of 256 x C;
  *                    TRAIN: shift and flip from Threefry (seed, stream), counter (epoch, image index);
+ *                    then (y + b) c of the image, uniform, from counter (epoch + 2^31, image index);
  *                    ALTERNATE: flip = first epoch's coin of that image xor epoch's parity (arXiv 2404.00498);
  *                    VIEW: attr's own dy, dx, flip; epoch and seed are not read
  * sgd                (w, g, m, lr[], wd[], mu[]) -> (w', m'): g += wd w; m' = mu m + g;
@@ -280,6 +281,8 @@ struct augment_attr {
     int64_t pad;              /* largest shift in pixels, 0..4 */
     int64_t view_dy, view_dx; /* VIEW: y[h][w] = padded x[h + dy][w + dx], |d| <= pad */
     bool view_flip;
+    double brightness,
+        contrast; /* TRAIN: the most by which an image's b and c differ from 0 and 1 */
     double mean[CHANNELS_MAX], deviation[CHANNELS_MAX]; /* of u / 255 */
     enum dtype dtype;
 };

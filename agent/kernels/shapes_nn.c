@@ -473,6 +473,8 @@ enum status shape_OP_AUGMENT(const struct op *op, const struct tensor *const *in
                                     a->view_dx < -a->pad || a->view_dx > a->pad))
         return shape_refuse(op, in, -1, err, "the view is shifted by more than %lld pixels",
                             (long long)a->pad);
+    if (!(a->brightness >= 0.0) || !(a->contrast >= 0.0 && a->contrast < 1.0))
+        return shape_refuse(op, in, -1, err, "brightness is below 0 or contrast outside of [0, 1)");
     for (int64_t c = 0; c < images->dim[3]; c++)
         if (!(a->deviation[c] > 0))
             return shape_refuse(op, in, -1, err, "channel %lld has no deviation", (long long)c);

@@ -47,6 +47,9 @@ static const struct bench_case cases[] = {
     {OP_BN_APPLY, 15, 64, 0, 0, 0, true},
     {OP_BN_GRAD_STATS, 15, 64, 0, 0, 0, true},
     {OP_BN_GRAD_APPLY, 15, 64, 0, 0, 0, true},
+    {OP_BN_ACT, 15, 64, 0, 0, 0, true},
+    {OP_BN_ACT_GRAD_STATS, 15, 64, 0, 0, 0, true},
+    {OP_BN_ACT_GRAD_APPLY, 15, 64, 0, 0, 0, true},
     {OP_POOL_MAX, 31, 64, 0, 2, 0, true},
     {OP_POOL_MAX, 15, 256, 0, 2, 0, true},
     {OP_POOL_MAX_GRAD, 31, 64, 0, 2, 0, true},
@@ -217,6 +220,13 @@ static bool set_other(struct bench_call *call, const struct bench_case *from, in
         return add_operands(call, 2, call->activations, 4, x) &&
                add_operands(call, 1, DT_F32, 1, &c) && add_variance(call, c) &&
                add_operands(call, 3, DT_F32, 1, &c);
+    case OP_BN_ACT:
+    case OP_BN_ACT_GRAD_STATS:
+    case OP_BN_ACT_GRAD_APPLY:
+        call->op.attr.norm_act.fn = UNARY_GELU_ERF;
+        return add_operands(call, from->kind == OP_BN_ACT ? 1 : 2, call->activations, 4, x) &&
+               add_operands(call, 1, DT_F32, 1, &c) && add_variance(call, c) &&
+               add_operands(call, from->kind == OP_BN_ACT_GRAD_APPLY ? 4 : 2, DT_F32, 1, &c);
     case OP_POOL_MAX:
     case OP_POOL_MAX_GRAD: return set_pool(call, from, x);
     case OP_REDUCE:

@@ -386,7 +386,8 @@ static void set_shape(const struct workload_options *options, struct cifar10_sta
 
 static enum status take_step(struct cifar10_state *s, struct error *err)
 {
-    const bool frozen = s->step / s->shape.steps_per_epoch >= s->recipe->whiten_bias_epochs;
+    const bool frozen =
+        (double)s->step >= ceil((double)s->shape.steps_per_epoch * s->recipe->whiten_bias_epochs);
     enum status status =
         session_run(s->session, s->programs[frozen ? PROGRAM_TRAIN_FROZEN : PROGRAM_TRAIN], err);
 

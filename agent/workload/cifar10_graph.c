@@ -2,7 +2,7 @@
  *
  *   image 32x32x3 -> whitening conv 2x2 to 24, GELU
  *   -> 3 x (conv 3x3, max-pool 2, BN, GELU, conv 3x3, BN, GELU)      31x31 -> 15x15 -> 7x7 -> 3x3
- *   -> max-pool 3 -> linear to 10 -> times 1/9
+ *   -> max-pool 3 -> linear to 10 -> times 1/9                        GELU of the groups: SiLU where the recipe says so
  *
  * Precision: the whitening layer (three channels) and the last one (ten results) are F32; all between them is of the
  * state's compute type. Variables are F32, and so are sums, statistics and gradients of weights.
@@ -116,6 +116,8 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     augment.mode = AUGMENT_TRAIN;
     augment.flip = FLIP_ALTERNATE;
     augment.pad = recipe->translate;
+    augment.brightness = recipe->brightness;
+    augment.contrast = recipe->contrast;
     const value images =
         graph_augment(g, graph_var(g, vars->train_images), idx, epoch, seed, augment);
     const value labels = graph_gather_rows(g, graph_var(g, vars->train_labels), idx);
@@ -322,6 +324,7 @@ static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, cons
     const struct nn_norm norm = {
         .eps = recipe->norm_eps, .momentum = recipe->norm_momentum, .bias_group = GROUP_NORM};
     const struct pool_attr pool = {.window = {2, 2}, .stride = {2, 2}};
+    const enum unary_fn act = recipe->silu ? UNARY_SILU : UNARY_GELU_ERF;
 
     if (x == VALUE_NONE)
         return x;
@@ -330,9 +333,9 @@ static value conv_group(struct nn *nn, const struct cifar10_recipe *recipe, cons
     pooled.pad[3] = graph_tensor(nn->graph, x)->dim[2] % 2 == 0 ? 1 : 0;
     nn_push(nn, name);
     x = nn_conv2d_norm(nn, "conv1", "norm1", x, &pooled, &pool, &norm);
-    x = graph_unary(nn->graph, UNARY_GELU_ERF, x);
+    x = graph_unary(nn->graph, act, x);
     x = nn_conv2d_norm(nn, "conv2", "norm2", x, &conv, NULL, &norm);
-    x = graph_unary(nn->graph, UNARY_GELU_ERF, x);
+    x = graph_unary(nn->graph, act, x);
     nn_pop(nn);
     return x;
 }

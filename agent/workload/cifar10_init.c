@@ -1,6 +1,7 @@
 /* agent/workload/cifar10_init.c: first values of the variables, on the host, in a fixed order of draws: PyTorch's
  * default for convolutions and the linear layer (uniform within 1 / sqrt(fan-in): He et al., arXiv 1502.01852, with
- * a = sqrt(5)), identity filters for the first C of each 3 x 3 convolution (arXiv 2404.00498, section 3.2). */
+ * a = sqrt(5)), identity filters for the first C of each 3 x 3 convolution (arXiv 2404.00498, section 3.2). The whitening
+ * bias is 0 in airbench94, PyTorch's default where Muon trains. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +92,10 @@ static void init_var(struct cifar10_state *state, const struct cifar10 *set, str
                                              .deviation = cifar10_deviation};
 
         whiten_weights(&images, state->recipe->whiten_eps, data);
+    } else if (strcmp(var->name, "0.bias") == 0 && state->recipe->optimiser == RECIPE_MUON) {
+        const float bound = (float)(1.0 / sqrt((double)WHITEN_PATCH));
+
+        rng_fill_uniform(key, -bound, bound, data, (size_t)tensor_count(tensor));
     } else if (var->spec.role == VAR_PARAM && tensor->rank == 4) {
         fill_conv(var, key, data);
     } else if (var->spec.role == VAR_PARAM && tensor->rank == 2) {

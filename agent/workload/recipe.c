@@ -18,13 +18,14 @@
     .translate = 2, .lookahead_every = 5, .lookahead_base = 0.95 * 0.95 * 0.95 * 0.95 * 0.95, \
     .lookahead_power = 3.0
 
-/* airbench94_muon's values: rates of the summed loss, no warm-up, no lookahead. Its 8 epochs reach 94 % on average; ours
- * are 11, so that nine runs of ten do. */
-#define AIRBENCH_MUON                                                                   \
-    .optimiser = RECIPE_MUON, .muon_lr = 0.24, .muon_momentum = 0.6, .bias_lr = 0.053,  \
-    .head_lr = 0.67, .momentum = 0.85, .weight_decay = 2e-6, .label_smoothing = 0.2,    \
-    .whiten_images = 5000, .whiten_eps = 5e-4, .norm_eps = 1e-12, .norm_momentum = 0.4, \
-    .unit_head = true, .translate = 2
+/* Muon's: rates of the summed loss, no warm-up, no lookahead. The values are those of the 1.98-second record of
+ * June 2025, which was found by search over airbench94_muon and reaches 94 % in 7.65 epochs on average; its three steps
+ * of Newton and Schulz are the older ones here, its weights are normalised at every step. */
+#define AIRBENCH_MUON                                                                         \
+    .optimiser = RECIPE_MUON, .muon_lr = 0.205, .muon_momentum = 0.655, .bias_lr = 0.0573,    \
+    .head_lr = 0.5415, .momentum = 0.825, .weight_decay = 1.0418e-6, .label_smoothing = 0.09, \
+    .whiten_images = 960, .whiten_eps = 5e-4, .norm_eps = 1e-12, .norm_momentum = 0.4434,     \
+    .unit_head = true, .silu = true, .translate = 2, .brightness = 0.1399, .contrast = 0.1308
 
 static const struct cifar10_recipe recipes[] = {
     {.name = "cifar10-94",
@@ -38,12 +39,13 @@ static const struct cifar10_recipe recipes[] = {
      .views = 6,
      .verify_data = true,
      AIRBENCH},
+    /* Nine epochs instead of 7.65, so that nine runs of ten reach 94 %. */
     {.name = "cifar10-muon",
-     .model = "airbench94",
+     .model = "airbench94-silu",
      .widths = {64, 256, 256},
-     .epochs = 11.0,
-     .batch = 2000,
-     .whiten_bias_epochs = 3,
+     .epochs = 9.0,
+     .batch = 1536,
+     .whiten_bias_epochs = 0.2,
      .eval_batch = 1000,
      .views = 6,
      .logit_scale = 1.0 / 256.0, /* one over the inputs of the last layer */
@@ -89,7 +91,7 @@ static const struct cifar10_recipe recipes[] = {
      .verify_data = false,
      AIRBENCH},
     {.name = "cifar10-tiny-muon",
-     .model = "airbench94-8-16-16",
+     .model = "airbench94-silu-8-16-16",
      .widths = {8, 16, 16},
      .epochs = 2.5,
      .batch = 32,
@@ -147,7 +149,7 @@ static void fill_muon(const struct cifar10_recipe *recipe, int64_t batch, int64_
 {
     /* Whole epochs: total is at most one step above steps per epoch times epochs. */
     const double epoch_steps = floor((double)total / recipe->epochs + 1e-9);
-    const double whiten_steps = epoch_steps * (double)recipe->whiten_bias_epochs;
+    const double whiten_steps = ceil(epoch_steps * recipe->whiten_bias_epochs);
     const double decay = recipe->weight_decay * (double)batch;
 
     for (int64_t step = 1; step <= total; step++) {

@@ -1,7 +1,7 @@
 /* agent/workload/recipe.h: how the workload cifar10 is trained, as plain data, and the schedules that follow from it.
  * All hyper-parameters are here. Source of the 94 % recipe: K. Jordan, "94% on CIFAR-10 in 3.29 seconds on a single
  * GPU", arXiv 2404.00498, section 3 and listing 4 (airbench94); the others are the same at other sizes, and those with
- * Muon follow the same author's airbench94_muon.
+ * Muon follow the same author's airbench94_muon and the records after it.
  * Ownership: constant tables. Threads: pure, any thread. */
 #ifndef DAYBREAK_AGENT_WORKLOAD_RECIPE_H
 #define DAYBREAK_AGENT_WORKLOAD_RECIPE_H
@@ -32,14 +32,17 @@ struct cifar10_recipe {
     double muon_lr, muon_momentum; /* Nesterov; all rates fall to 0 in a line */
     double bias_lr, head_lr;       /* beside Muon: of SGD, on the summed loss */
     double label_smoothing;
-    int64_t whiten_bias_epochs; /* the whitening layer's bias learns that long */
+    double
+        whiten_bias_epochs; /* the whitening layer's bias learns that long, to the end of a step */
 
     int64_t whiten_images; /* the covariance is taken over so many of the first */
     double whiten_eps;
     double norm_eps, norm_momentum; /* PyTorch's sense: weight of the new value */
     double logit_scale;
-    bool unit_head;    /* the last layer starts with a standard deviation of 1 */
-    int64_t translate; /* pixels, reflected */
+    bool unit_head;              /* the last layer starts with a standard deviation of 1 */
+    bool silu;                   /* behind the batch norms; else GELU */
+    int64_t translate;           /* pixels, reflected */
+    double brightness, contrast; /* the most by which an image's differ, of normalised values */
 
     int64_t lookahead_every; /* steps; 0: never */
     double lookahead_base;   /* weight of the average at the end, before the last call */

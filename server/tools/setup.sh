@@ -39,6 +39,7 @@ wrk                    puts load on the server in its benches
 nginx-light            serves a file of the same bytes beside the server; its own service is not needed
 sqlite3                counts what a killed server has kept
 python3-torch          trains the same network beside our kernels
+libdnnl-dev            its convolutions run beside ours, shape by shape
 '
 
 fail() {

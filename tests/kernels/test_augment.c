@@ -41,6 +41,8 @@ static void every_mode_equals_the_reference_bit_by_bit(void **state)
         {.mode = AUGMENT_TRAIN, .flip = FLIP_NONE, .pad = 0, .dtype = DT_F32},
         {.mode = AUGMENT_TRAIN, .flip = FLIP_RANDOM, .pad = 4, .dtype = DT_F32},
         {.mode = AUGMENT_TRAIN, .flip = FLIP_ALTERNATE, .pad = 2, .dtype = DT_F32},
+        {.mode = AUGMENT_TRAIN, .pad = 1, .brightness = 0.2, .contrast = 0.3, .dtype = DT_F32},
+        {.mode = AUGMENT_TRAIN, .flip = FLIP_RANDOM, .contrast = 0.5, .dtype = DT_F32},
         {.mode = AUGMENT_VIEW, .pad = 0, .dtype = DT_F32},
         {.mode = AUGMENT_VIEW,
          .pad = 1,
@@ -118,6 +120,45 @@ static void alternate_flips_mirror_every_other_epoch(void **state)
         case_fini(&epochs[e]);
 }
 
+/* Of each image y = (x + b) c: two pixels give both, which lie within their bounds, differ between images and epochs, and
+ * fill their range. */
+static void colours_differ_by_image_and_epoch(void **state)
+{
+    const struct augment_attr plain = {.mode = AUGMENT_TRAIN, .dtype = DT_F32};
+    struct augment_attr attr = plain;
+    double low[2] = {9.0, 9.0}, high[2] = {-9.0, -9.0}, last[2] = {0.0, 0.0};
+
+    (void)state;
+    attr.brightness = 0.2;
+    attr.contrast = 0.3;
+    for (int32_t epoch = 0; epoch < 3; epoch++) {
+        struct kernel_case x, y;
+
+        make_case(&x, plain, 1, epoch);
+        make_case(&y, attr, 1, epoch);
+        case_run_reference(&x);
+        case_run_reference(&y);
+        for (int64_t image = 0; image < BATCH; image++) {
+            const double x0 = case_number(&x.out_tensor[0], x.want[0], image * 48);
+            const double x1 = case_number(&x.out_tensor[0], x.want[0], image * 48 + 1);
+            const double y0 = case_number(&y.out_tensor[0], y.want[0], image * 48);
+            const double y1 = case_number(&y.out_tensor[0], y.want[0], image * 48 + 1);
+            const double now[2] = {y0 / ((y1 - y0) / (x1 - x0)) - x0, (y1 - y0) / (x1 - x0) - 1.0};
+
+            for (int i = 0; i < 2; i++) {
+                assert_true(fabs(now[i]) <= (i == 0 ? attr.brightness : attr.contrast) + 1e-5);
+                assert_true(now[i] != last[i]);
+                low[i] = now[i] < low[i] ? now[i] : low[i];
+                high[i] = now[i] > high[i] ? now[i] : high[i];
+                last[i] = now[i];
+            }
+        }
+        case_fini(&x);
+        case_fini(&y);
+    }
+    assert_true(low[0] < -0.15 && high[0] > 0.15 && low[1] < -0.22 && high[1] > 0.22);
+}
+
 /* 23 images, batches of 5: an epoch is 4 steps, 20 images, no image twice; the next epoch has another order. */
 static void samples_visit_each_image_at_most_once_an_epoch(void **state)
 {
@@ -152,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(views_shift_reflect_and_flip),
         cmocka_unit_test(alternate_flips_mirror_every_other_epoch),
+        cmocka_unit_test(colours_differ_by_image_and_epoch),
         cmocka_unit_test(samples_visit_each_image_at_most_once_an_epoch),
         cmocka_unit_test(every_mode_equals_the_reference_bit_by_bit),
     };

@@ -17,7 +17,7 @@ struct shape {
 /* One row; odd channels; around a vector; more rows than a chunk. */
 static const struct shape shapes[] = {{1, 1, 1, 1},  {1, 1, 2, 3},  {2, 5, 5, 24},
                                       {3, 4, 4, 64}, {2, 3, 5, 65}, {5, 31, 31, 16}};
-static const enum unary_fn fns[] = {UNARY_GELU_ERF, UNARY_RELU};
+static const enum unary_fn fns[] = {UNARY_GELU_ERF, UNARY_SILU, UNARY_RELU};
 #define EPS 1e-12
 
 static double in_at(const struct kernel_case *c, int operand, int64_t i)

@@ -13,6 +13,7 @@
 struct image_view {
     int64_t dy, dx;
     bool flip;
+    double brightness, contrast;
 };
 
 static bool augment_accept(const struct kernel_query *query, struct fit *fit,
@@ -56,7 +57,7 @@ static struct image_view draw_view(const struct kernel_args *args, int32_t image
                                 .stream = args->op->stream};
     const uint32_t epoch = (uint32_t)((const int32_t *)args->in[2])[0];
     struct image_view view;
-    uint32_t word[2], first[2], shift;
+    uint32_t word[2], first[2], colour[2], shift;
 
     rng_threefry(key, epoch, (uint32_t)image, word);
     shift = rng_to_below(word[0], (uint32_t)(side * side));
@@ -69,7 +70,19 @@ static struct image_view draw_view(const struct kernel_args *args, int32_t image
         rng_threefry(key, 0, (uint32_t)image, first);
         view.flip = ((first[1] >> 31) ^ (epoch & 1)) != 0;
     }
+    rng_threefry(key, epoch | UINT32_C(0x80000000), (uint32_t)image, colour);
+    view.brightness = (2.0 * (double)rng_to_unit(colour[0]) - 1.0) * attr->brightness;
+    view.contrast = 1.0 + (2.0 * (double)rng_to_unit(colour[1]) - 1.0) * attr->contrast;
     return view;
+}
+
+/* The table with an image's brightness and contrast: a fourth of its values, so cheaper than at each pixel. */
+static void colour_table(const struct image_view *view, int64_t channels,
+                         const float table[256][CHANNELS_MAX], float coloured[256][CHANNELS_MAX])
+{
+    for (int u = 0; u < 256; u++)
+        for (int64_t c = 0; c < channels; c++)
+            coloured[u][c] = (float)(((double)table[u][c] + view->brightness) * view->contrast);
 }
 
 static int64_t reflect(int64_t at, int64_t size)
@@ -111,7 +124,8 @@ static void augment_work(const struct kernel_args *args, int phase, int64_t item
     const int64_t image_elements = y->dim[1] * y->dim[2] * y->dim[3];
     const int64_t first = item * IMAGES_PER_ITEM;
     const int64_t last = first + IMAGES_PER_ITEM < y->dim[0] ? first + IMAGES_PER_ITEM : y->dim[0];
-    float table[256][CHANNELS_MAX];
+    const bool colours = attr->mode == AUGMENT_TRAIN && attr->brightness + attr->contrast > 0.0;
+    float table[256][CHANNELS_MAX], coloured[256][CHANNELS_MAX];
 
     (void)phase;
     fill_table(attr, y->dim[3], table);
@@ -120,10 +134,12 @@ static void augment_work(const struct kernel_args *args, int phase, int64_t item
         const struct image_view view =
             attr->mode == AUGMENT_TRAIN
                 ? draw_view(args, image)
-                : (struct image_view){attr->view_dy, attr->view_dx, attr->view_flip};
+                : (struct image_view){attr->view_dy, attr->view_dx, attr->view_flip, 0.0, 1.0};
 
+        if (colours)
+            colour_table(&view, y->dim[3], (const float(*)[CHANNELS_MAX])table, coloured);
         write_image(y, (const uint8_t *)args->in[0] + image * image_elements, view,
-                    (const float(*)[CHANNELS_MAX])table,
+                    (const float(*)[CHANNELS_MAX])(colours ? coloured : table),
                     (float *)args->out[0] + b * image_elements);
     }
 }

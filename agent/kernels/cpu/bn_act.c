@@ -11,7 +11,7 @@ static bool accept_act(const struct kernel_query *query, const struct micro *mic
 {
     const enum unary_fn fn = query->op->attr.norm_act.fn;
 
-    if (fn != UNARY_GELU_ERF && fn != UNARY_RELU) {
+    if (fn != UNARY_GELU_ERF && fn != UNARY_SILU && fn != UNARY_RELU) {
         (void)snprintf(why, KERNEL_WHY_BYTES, "fn %s", unary_name(fn));
         return false;
     }

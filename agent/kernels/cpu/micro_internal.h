@@ -77,7 +77,7 @@ struct unpool_span {
     int place_first;
 };
 
-/* Rows of a batch norm with the activation fn behind it (gelu_erf or relu), over the channels' numbers:
+/* Rows of a batch norm with the activation fn behind it (gelu_erf, silu or relu), over the channels' numbers:
  * y = (x - mean) * scale + shift, dy = dz * fn'(y). */
 struct act_span {
     enum unary_fn fn;

@@ -94,6 +94,11 @@ static inline vf vf_neg(vf a)
 {
     return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f));
 }
+/* 1 / a, off by at most 2^-14 of it */
+static inline vf vf_reciprocal14(vf a)
+{
+    return _mm512_rcp14_ps(a);
+}
 /* a 2^n, n an integer in [-126, 127] */
 static inline vf vf_scale2(vf a, vf n)
 {

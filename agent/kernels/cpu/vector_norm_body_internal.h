@@ -7,14 +7,16 @@
 /* fn is a constant where these are inlined. */
 static inline __attribute__((always_inline)) vf act_of(const enum unary_fn fn, vf y)
 {
-    return fn == UNARY_RELU ? relu_of(y) : gelu_of(y);
+    if (fn == UNARY_RELU)
+        return relu_of(y);
+    return fn == UNARY_SILU ? silu_of(y) : gelu_of(y);
 }
 
 static inline __attribute__((always_inline)) vf act_slope_of(const enum unary_fn fn, vf y)
 {
     if (fn == UNARY_RELU)
-        return vf_select(vf_lt(vf_zero(), y), vf_set1(1.0f), vf_zero());
-    return gelu_slope_of(y);
+        return relu_slope_of(y);
+    return fn == UNARY_SILU ? silu_slope_of(y) : gelu_slope_of(y);
 }
 
 /* What one vector of channels needs of their numbers. */
@@ -48,6 +50,8 @@ static void norm_act(const struct act_span *span)
 {
     if (span->fn == UNARY_RELU)
         norm_act_rows(span, UNARY_RELU);
+    else if (span->fn == UNARY_SILU)
+        norm_act_rows(span, UNARY_SILU);
     else
         norm_act_rows(span, UNARY_GELU_ERF);
 }
@@ -76,6 +80,8 @@ static void norm_act_dot(const struct act_span *span)
 {
     if (span->fn == UNARY_RELU)
         FOR_CHANNELS(span->channels, c, n, dot_column(span, UNARY_RELU, c, n));
+    else if (span->fn == UNARY_SILU)
+        FOR_CHANNELS(span->channels, c, n, dot_column(span, UNARY_SILU, c, n));
     else
         FOR_CHANNELS(span->channels, c, n, dot_column(span, UNARY_GELU_ERF, c, n));
 }
@@ -103,6 +109,8 @@ static void norm_act_grad(const struct act_span *span)
 {
     if (span->fn == UNARY_RELU)
         norm_act_grad_rows(span, UNARY_RELU);
+    else if (span->fn == UNARY_SILU)
+        norm_act_grad_rows(span, UNARY_SILU);
     else
         norm_act_grad_rows(span, UNARY_GELU_ERF);
 }

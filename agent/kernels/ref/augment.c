@@ -1,12 +1,14 @@
 /* agent/kernels/ref/augment.c: reference of augment: y[h][w] = image[reflect(h + dy)][reflect(v + dx)], v = w
  * or, flipped, W - 1 - w. Reflection does not repeat the edge: -1 is 1. Of an image's two random words the
- * first gives both shifts (one draw from (2 pad + 1)^2), the top bit of the second the flip. */
+ * first gives both shifts (one draw from (2 pad + 1)^2), the top bit of the second the flip. Two more, of the epoch plus
+ * 2^31, give brightness and contrast. */
 #include "agent/kernels/ref/ref.h"
 #include "common/rng.h"
 
 struct view {
     int64_t dy, dx;
     bool flip;
+    double brightness, contrast; /* (y + brightness) contrast, y already rounded to a float */
 };
 
 static int32_t scalar_i32(const struct kernel_args *args, int in)
@@ -18,16 +20,19 @@ static struct view view_of_image(const struct kernel_args *args, int64_t image)
 {
     const struct augment_attr *attr = &args->op->attr.augment;
     const int64_t side = 2 * attr->pad + 1;
-    struct view view = {attr->view_dy, attr->view_dx, attr->view_flip};
+    struct view view = {attr->view_dy, attr->view_dx, attr->view_flip, 0.0, 1.0};
 
     if (attr->mode == AUGMENT_TRAIN) {
         const uint32_t epoch = (uint32_t)scalar_i32(args, 2);
         const struct rng_key key = {.seed = (uint32_t)scalar_i32(args, 3),
                                     .stream = args->op->stream};
-        uint32_t word[2], first_epoch_word[2], shift;
+        uint32_t word[2], first_epoch_word[2], colour[2], shift;
 
         rng_threefry(key, epoch, (uint32_t)image, word);
         rng_threefry(key, 0, (uint32_t)image, first_epoch_word);
+        rng_threefry(key, epoch | UINT32_C(0x80000000), (uint32_t)image, colour);
+        view.brightness = (2.0 * (double)rng_to_unit(colour[0]) - 1.0) * attr->brightness;
+        view.contrast = 1.0 + (2.0 * (double)rng_to_unit(colour[1]) - 1.0) * attr->contrast;
         shift = rng_to_below(word[0], (uint32_t)(side * side));
         view.dy = shift / side - attr->pad;
         view.dx = shift % side - attr->pad;
@@ -61,7 +66,9 @@ static void augment_work(const struct kernel_args *args, int phase, int64_t item
         const double u = ref_get(images, args->in[0],
                                  ((image * height + from_h) * width + from_w) * channels + c);
 
-        ref_set(y, args->out[0], i, (u / 255.0 - attr->mean[c]) / attr->deviation[c]);
+        const float plain = (float)((u / 255.0 - attr->mean[c]) / attr->deviation[c]);
+
+        ref_set(y, args->out[0], i, ((double)plain + view.brightness) * view.contrast);
     }
 }
 

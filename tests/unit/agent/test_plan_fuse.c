@@ -203,6 +203,7 @@ static void parts_become_one_with_the_same_numbers(void **state)
         tried++;
         options.poison = true;
         check(FORM_PLAIN, UNARY_GELU_ERF, dtype, &options, 3, 0);
+        check(FORM_PLAIN, UNARY_SILU, dtype, &options, 3, 0);
         check(FORM_PLAIN, UNARY_RELU, dtype, &options, 3, 0);
         check(FORM_EVALUATION, UNARY_GELU_ERF, dtype, &options, 1, 0);
     }

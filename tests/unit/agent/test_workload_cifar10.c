@@ -83,32 +83,32 @@ static void schedules_are_the_papers(void **state)
     assert_null(recipe_find("cifar10"));
 }
 
-/* 25 steps an epoch: 11 epochs are 275, and the whitening bias learns for 75. */
+/* 32 steps an epoch: 9 epochs are 288, and the whitening bias learns for 7, ceil(0.2 x 32). */
 static void schedules_with_muon_fall_to_zero(void **state)
 {
     const struct cifar10_recipe *recipe = recipe_find("cifar10-muon");
-    const int64_t total = recipe_total_steps(recipe, recipe_steps_per_epoch(50000, 2000), 100.0);
+    const int64_t total = recipe_total_steps(recipe, recipe_steps_per_epoch(50000, 1536), 100.0);
     float *hyper = calloc((size_t)((total + 1) * HYPER_COLUMNS), sizeof *hyper);
 
     (void)state;
-    assert_int_equal(total, 275);
-    assert_int_equal(recipe->batch, 2000);
-    recipe_fill_hyper(recipe, 2000, total, hyper);
+    assert_int_equal(total, 288);
+    assert_int_equal(recipe->batch, 1536);
+    recipe_fill_hyper(recipe, 1536, total, hyper);
 #define AT(step, column) ((double)hyper[(step)*HYPER_COLUMNS + (column)])
-    assert_close(AT(1, HYPER_LR_MUON), 0.24, 1e-7);
-    assert_close(AT(56, HYPER_LR_MUON), 0.192, 1e-7);
-    assert_close(AT(275, HYPER_LR_MUON), 0.24 / 275.0, 1e-9);
-    assert_close(AT(56, HYPER_LR_NORM), 0.0424, 1e-8);
-    assert_close(AT(56, HYPER_LR), 0.536, 1e-7);
-    assert_close(AT(1, HYPER_LR_WHITEN), 0.053, 1e-8);
-    assert_close(AT(76 - 25, HYPER_LR_WHITEN), 0.053 / 3.0, 1e-8);
-    assert_close(AT(75, HYPER_LR_WHITEN), 0.053 / 75.0, 1e-9);
-    assert_close(AT(76, HYPER_LR_WHITEN), 0.0, 0.0);
-    assert_close(AT(7, HYPER_DECAY_NORM), 0.004 / 0.053, 1e-7);
-    assert_close(AT(7, HYPER_DECAY), 0.004 / 0.67, 1e-8);
-    assert_close(AT(7, HYPER_MOMENTUM), 0.85, 1e-7);
-    assert_close(AT(7, HYPER_MOMENTUM_MUON), 0.6, 1e-7);
-    assert_close(AT(275, HYPER_LOOKAHEAD), 0.0, 0.0);
+    assert_close(AT(1, HYPER_LR_MUON), 0.205, 1e-7);
+    assert_close(AT(145, HYPER_LR_MUON), 0.1025, 1e-7);
+    assert_close(AT(288, HYPER_LR_MUON), 0.205 / 288.0, 1e-9);
+    assert_close(AT(145, HYPER_LR_NORM), 0.02865, 1e-8);
+    assert_close(AT(145, HYPER_LR), 0.27075, 1e-7);
+    assert_close(AT(1, HYPER_LR_WHITEN), 0.0573, 1e-8);
+    assert_close(AT(4, HYPER_LR_WHITEN), 0.0573 * 4.0 / 7.0, 1e-8);
+    assert_close(AT(7, HYPER_LR_WHITEN), 0.0573 / 7.0, 1e-9);
+    assert_close(AT(8, HYPER_LR_WHITEN), 0.0, 0.0);
+    assert_close(AT(7, HYPER_DECAY_NORM), 1.0418e-6 * 1536.0 / 0.0573, 1e-8);
+    assert_close(AT(7, HYPER_DECAY), 1.0418e-6 * 1536.0 / 0.5415, 1e-9);
+    assert_close(AT(7, HYPER_MOMENTUM), 0.825, 1e-7);
+    assert_close(AT(7, HYPER_MOMENTUM_MUON), 0.655, 1e-7);
+    assert_close(AT(288, HYPER_LOOKAHEAD), 0.0, 0.0);
 #undef AT
     free(hyper);
 }
@@ -338,8 +338,8 @@ static void muon_learns_and_is_named(void **state)
     assert_int_equal(workload_cifar10_tiny.describe(tiny, &out, &err), ST_OK);
     object = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, NULL);
     assert_true(strncmp(json_string_value(json_object_get(object, "optimizer")), "Muon", 4) == 0);
-    assert_close(json_real_value(json_object_get(object, "learning_rate")), 0.24, 1e-9);
-    assert_close(json_real_value(json_object_get(object, "momentum")), 0.6, 1e-9);
+    assert_close(json_real_value(json_object_get(object, "learning_rate")), 0.205, 1e-9);
+    assert_close(json_real_value(json_object_get(object, "momentum")), 0.655, 1e-9);
     json_decref(object);
     buf_fini(&out);
     workload_cifar10_tiny.close(tiny);
