@@ -48,7 +48,7 @@ static bool is_norm_gradient(const struct draft_op *op, const struct draft_op *n
             return false;
     return op->in[0] == dy && op->in[1] == norm->in[0] && op->in[2] == norm->in[1] &&
            op->in[3] == norm->in[2] && (!applies || op->in[4] == norm->in[3]) &&
-           memcmp(&op->op.attr.norm, &norm->op.attr.norm, sizeof op->op.attr.norm) == 0;
+           op->op.attr.norm.eps == norm->op.attr.norm.eps;
 }
 
 /* The op that stands for `from` with the activation: its operands, the norm's five behind dz, its own sums last. */

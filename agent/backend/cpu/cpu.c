@@ -525,6 +525,7 @@ static void add_phase(struct executable *executable, size_t group, int phase, bo
     const struct kernel_args *args = &executable->args[group];
     struct step *step = add_step(executable, STEP_WORK, (uint32_t)group);
 
+    assert(kernel != NULL);
     step->barrier = wait;
     step->kernel = kernel;
     step->args = args;

@@ -103,10 +103,10 @@ static void add_tap(const struct micro *micro, const struct conv_geometry *g, co
                              .segments = 1,
                              .length = g->channels,
                              .b = weights,
-                             .c = sums,
                              .c_stride = micro->columns,
                              .columns = micro->columns};
 
+    tile.c = sums;
     tile.add = add;
     for (int64_t i = 0; i < count; i++) {
         tile.rows = (int)(small + (i < larger_ones));

@@ -470,6 +470,31 @@ static void a_frozen_bias_keeps_its_momentum(void **state)
     workload_cifar10_tiny.close(tiny);
 }
 
+/* 0 as airbench94 has it; with Muon PyTorch's default, uniform within 1 / sqrt(12). */
+static void the_whitening_bias_starts_as_its_recipe_says(void **state)
+{
+    static const char *const recipes[2] = {"cifar10-tiny", "cifar10-tiny-muon"};
+    float bias[2][24], low = 1.0f, high = -1.0f;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct workload_options options = tiny_options(1);
+        struct cifar10_state *tiny;
+
+        options.recipe = recipes[i];
+        tiny = open_tiny(&options, 1);
+        store_read(tiny->store, store_find(tiny->store, "0.bias"), bias[i]);
+        workload_cifar10_tiny.close(tiny);
+    }
+    for (size_t c = 0; c < 24; c++) {
+        assert_true(bias[0][c] == 0.0f);
+        low = bias[1][c] < low ? bias[1][c] : low;
+        high = bias[1][c] > high ? bias[1][c] : high;
+    }
+    assert_true(low >= -0.288676f && low < -0.1f);
+    assert_true(high <= 0.288676f && high > 0.1f);
+}
+
 static void max_epochs_ends_early_on_the_same_schedule(void **state)
 {
     struct workload_options options = tiny_options(1);
@@ -616,6 +641,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_speaks_pytorch),
         cmocka_unit_test(evaluation_counts_every_image_once),
         cmocka_unit_test(a_frozen_bias_keeps_its_momentum),
+        cmocka_unit_test(the_whitening_bias_starts_as_its_recipe_says),
         cmocka_unit_test(max_epochs_ends_early_on_the_same_schedule),
         cmocka_unit_test(a_stop_cancels),
         cmocka_unit_test(a_diverged_run_says_at_which_step),
