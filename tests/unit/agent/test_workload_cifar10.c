@@ -83,7 +83,7 @@ static void schedules_are_the_papers(void **state)
     assert_null(recipe_find("cifar10"));
 }
 
-/* 32 steps an epoch: 9 epochs are 288, and the whitening bias learns for 7, ceil(0.2 x 32). */
+/* 32 steps an epoch: 10 epochs are 320, and the whitening bias learns for 7, ceil(0.2 x 32). */
 static void schedules_with_muon_fall_to_zero(void **state)
 {
     const struct cifar10_recipe *recipe = recipe_find("cifar10-muon");
@@ -91,15 +91,15 @@ static void schedules_with_muon_fall_to_zero(void **state)
     float *hyper = calloc((size_t)((total + 1) * HYPER_COLUMNS), sizeof *hyper);
 
     (void)state;
-    assert_int_equal(total, 288);
+    assert_int_equal(total, 320);
     assert_int_equal(recipe->batch, 1536);
     recipe_fill_hyper(recipe, 1536, total, hyper);
 #define AT(step, column) ((double)hyper[(step)*HYPER_COLUMNS + (column)])
     assert_close(AT(1, HYPER_LR_MUON), 0.205, 1e-7);
-    assert_close(AT(145, HYPER_LR_MUON), 0.1025, 1e-7);
-    assert_close(AT(288, HYPER_LR_MUON), 0.205 / 288.0, 1e-9);
-    assert_close(AT(145, HYPER_LR_NORM), 0.02865, 1e-8);
-    assert_close(AT(145, HYPER_LR), 0.27075, 1e-7);
+    assert_close(AT(161, HYPER_LR_MUON), 0.1025, 1e-7);
+    assert_close(AT(320, HYPER_LR_MUON), 0.205 / 320.0, 1e-9);
+    assert_close(AT(161, HYPER_LR_NORM), 0.02865, 1e-8);
+    assert_close(AT(161, HYPER_LR), 0.27075, 1e-7);
     assert_close(AT(1, HYPER_LR_WHITEN), 0.0573, 1e-8);
     assert_close(AT(4, HYPER_LR_WHITEN), 0.0573 * 4.0 / 7.0, 1e-8);
     assert_close(AT(7, HYPER_LR_WHITEN), 0.0573 / 7.0, 1e-9);
@@ -108,7 +108,7 @@ static void schedules_with_muon_fall_to_zero(void **state)
     assert_close(AT(7, HYPER_DECAY), 1.0418e-6 * 1536.0 / 0.5415, 1e-9);
     assert_close(AT(7, HYPER_MOMENTUM), 0.825, 1e-7);
     assert_close(AT(7, HYPER_MOMENTUM_MUON), 0.655, 1e-7);
-    assert_close(AT(288, HYPER_LOOKAHEAD), 0.0, 0.0);
+    assert_close(AT(320, HYPER_LOOKAHEAD), 0.0, 0.0);
 #undef AT
     free(hyper);
 }
