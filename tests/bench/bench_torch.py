@@ -105,14 +105,21 @@ def ours(precision, isa):
         return json.load(open(out.name, encoding="utf-8"))
 
 
+# A child's peak counts what its parent held when it forked, so a parent that holds nothing starts it.
+MEASURE = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
 def peak_mib(words):
-    """VmHWM of a process at its end."""
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"bench_torch.py: {' '.join(words)} ended with {process.returncode}")
-    return usage.ru_maxrss / 1024
+    """Peak resident memory of a process of its own."""
+    said = subprocess.run([sys.executable, "-c", MEASURE, *words], check=True, capture_output=True, text=True).stdout
+    code, kib = (int(word) for word in said.split())
+    if code != 0:
+        sys.exit(f"bench_torch.py: {' '.join(words)} ended with {code}")
+    return kib / 1024
 
 
 def train_alone(precision, layout):
