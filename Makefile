@@ -248,6 +248,9 @@ bench-kernels: all
 	$(Q)$(BUILD)/daybreak-agent bench --json $(BUILD)/bench.json
 bench-%: tests/bench/bench_%.py all setup-if-missing-bench
 	$(Q)/usr/bin/python3 $<
+campaign: all ## full trainings of CIFAR-10, SEEDS="11 12 ..", with the table of docs/results; hours
+	$(Q)$(BUILD)/daybreak-agent data fetch cifar10
+	$(Q)python3 tests/campaign/cifar10.py
 generator: setup-if-missing-test all ## 100,000 requests made from openapi.yaml; REQUESTS=N, SEED=N
 	$(Q)REQUESTS=$(or $(REQUESTS),100000) /usr/bin/python3 tests/http/test_openapi.py
 
@@ -267,5 +270,5 @@ clean: ## remove what was built (var/ and data sets stay)
 	rm -rf $(BUILD) tests/web/node_modules
 
 .PHONY: all unit test property controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
-        run bench bench-kernels generator install coverage help clean force
+        run bench bench-kernels campaign generator install coverage help clean force
 -include $(shell find $(BUILD) -path $(BUILD)/fuzz -prune -o -path $(BUILD)/asan -prune -o -path $(BUILD)/tsan -prune -o -name '*.d' -print 2>/dev/null)
