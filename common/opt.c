@@ -153,3 +153,28 @@ static enum status store_int(const struct opt *opt, const char *text, struct err
     *(int64_t *)opt->value = value;
     return ST_OK;
 }
+
+const char **opt_begin(const struct opt_command *command, int argc, char *const *argv,
+                       int *argument_count, int *code)
+{
+    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    struct error err = {0};
+    bool help = false;
+
+    if (arguments == NULL) {
+        *code = status_exit_code(ST_NO_MEMORY);
+        return NULL;
+    }
+    *argument_count = 0;
+    *code = 0;
+    if (opt_parse(command, argc, argv, arguments, argument_count, &help, &err) != ST_OK) {
+        (void)fprintf(stderr, "%s\n", err.detail);
+        *code = status_exit_code(ST_USAGE);
+    } else if (help) {
+        opt_print_help(command, stdout);
+    } else {
+        return arguments;
+    }
+    free(arguments);
+    return NULL;
+}

@@ -38,4 +38,9 @@ enum status opt_parse(const struct opt_command *command, int argc, char *const *
                       const char **arguments, int *argument_count, bool *help, struct error *err);
 void opt_print_help(const struct opt_command *command, FILE *out);
 
+/* Parses, and answers what needs no work of the command: prints the help, or what is wrong with the words. Returns the
+ * arguments, a list for free(); NULL: the program ends with *code. */
+const char **opt_begin(const struct opt_command *command, int argc, char *const *argv,
+                       int *argument_count, int *code);
+
 #endif

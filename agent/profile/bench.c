@@ -335,22 +335,15 @@ int command_bench(int argc, char *const *argv)
                                         .summary = "time each kernel beside this host's ceilings",
                                         .opts = opts,
                                         .opt_count = ARRAY_LEN(opts)};
-    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-    int argument_count = 0;
-    bool help = false;
+    int argument_count, code;
+    const char **arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     struct error err = {0};
     enum status status;
 
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    status = opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err);
+        return code;
     free(arguments);
-    if (status == ST_OK && help) {
-        opt_print_help(&command, stdout);
-        return 0;
-    }
-    if (status == ST_OK)
-        status = cpu_isa_parse(bench.options.isa_word, &bench.options.isa, &err);
+    status = cpu_isa_parse(bench.options.isa_word, &bench.options.isa, &err);
     if (status == ST_OK)
         status = precision_parse(bench.options.precision_word, &bench.options.precision, &err);
     if (status == ST_OK)

@@ -130,22 +130,15 @@ int command_devices(int argc, char *const *argv)
                                             "say what this host has and which kernels it runs",
                                         .opts = opts,
                                         .opt_count = ARRAY_LEN(opts)};
-    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
-    int argument_count = 0;
-    bool help = false;
+    int argument_count, code;
+    const char **arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     struct error err = {0};
     enum status status;
 
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    status = opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err);
+        return code;
     free(arguments);
-    if (status == ST_OK && help) {
-        opt_print_help(&command, stdout);
-        return 0;
-    }
-    if (status == ST_OK)
-        status = run(&options, &err);
+    status = run(&options, &err);
     if (status != ST_OK)
         (void)fprintf(stderr, "%s devices: %s\n", AGENT_PROGRAM, err.detail);
     return status_exit_code(status);

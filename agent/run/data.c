@@ -83,7 +83,7 @@ static enum status dispatch(const char *verb, const char *name, const char *from
 
 int command_data(int argc, char *const *argv)
 {
-    const char *from = NULL, **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const char *from = NULL, **arguments;
     const struct opt opts[] = {
         {"from", OPT_TEXT, &from, NULL, 0, 0, "DIR|FILE|URL",
          "instead of the public sources: .bin files, images, or a .tar.gz of either"},
@@ -97,20 +97,15 @@ int command_data(int argc, char *const *argv)
         "Gets a data set into the cache (DAYBREAK_CACHE, ~/.cache/daybreak), or checks it.",
         opts,
         ARRAY_LEN(opts)};
-    int argument_count = 0, code = 0;
+    int argument_count, code;
     struct error err = {0};
-    bool help = false;
 
+    arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) == ST_OK && help)
-        opt_print_help(&command, stdout);
-    else if (err.status == ST_OK)
-        (void)dispatch(arguments[0], arguments[1], from, &err);
-    if (err.status != ST_OK) {
+        return code;
+    if (dispatch(arguments[0], arguments[1], from, &err) != ST_OK)
         (void)fprintf(stderr, "%s%s%s\n", err.detail, err.hint[0] != '\0' ? ": " : "", err.hint);
-        code = status_exit_code(err.status);
-    }
+    code = status_exit_code(err.status);
     free(arguments);
     return code;
 }

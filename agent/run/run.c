@@ -403,7 +403,7 @@ static int run(const struct request *request)
 int command_run(int argc, char *const *argv)
 {
     struct request request = {0};
-    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const char **arguments;
     struct opt opts[DEVICE_OPT_COUNT + 8] = {
         {"server", OPT_TEXT, &request.server, NULL, 0, 0, "URL", "of daybreakd"},
         {"token-file", OPT_TEXT, &request.token_file, NULL, 0, 0, "F",
@@ -428,23 +428,15 @@ int command_run(int argc, char *const *argv)
                                         "Pulls jobs from a server and trains them until drained.",
                                         opts,
                                         ARRAY_LEN(opts)};
-    int argument_count = 0, code = 0;
-    struct error err = {0};
-    bool help = false;
+    int argument_count, code;
 
     device_choice_init(&request.device);
     device_choice_fill_opts(&request.device, opts + 8);
+    arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) != ST_OK) {
-        (void)fprintf(stderr, "%s\n", err.detail);
-        code = status_exit_code(ST_USAGE);
-    } else if (help) {
-        opt_print_help(&command, stdout);
-    } else {
-        wish_install();
-        code = run(&request);
-    }
+        return code;
+    wish_install();
+    code = run(&request);
     free(arguments);
     return code;
 }

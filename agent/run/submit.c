@@ -228,7 +228,7 @@ static int submit(const struct request *request)
 int command_submit(int argc, char *const *argv)
 {
     struct request request = {0};
-    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const char **arguments;
     char beside[FILES_PATH_BYTES_MAX];
     const char *const found[] = {beside};
     const struct opt opts[] = {
@@ -245,23 +245,20 @@ int command_submit(int argc, char *const *argv)
                                         "runs; the one beside it is found.",
                                         opts,
                                         ARRAY_LEN(opts)};
-    int argument_count = 0, code = 0;
+    int argument_count, code;
     struct error err = {0};
-    bool help = false;
 
+    arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) == ST_OK &&
-        !help && (request.server == NULL || request.token_file == NULL))
+        return code;
+    if (request.server == NULL || request.token_file == NULL)
         (void)error_set(&err, ST_USAGE, "--server", "submit needs --server URL and --token-file F");
-    if (err.status == ST_OK && !help && argument_count > 1 + ENTRY_RUNS_MAX)
+    else if (argument_count > 1 + ENTRY_RUNS_MAX)
         (void)error_set(&err, ST_USAGE, NULL, "an entry has at most %d progress files, here are %d",
                         ENTRY_RUNS_MAX, argument_count - 1);
     if (err.status != ST_OK) {
         (void)fprintf(stderr, "%s\n", err.detail);
         code = status_exit_code(err.status);
-    } else if (help) {
-        opt_print_help(&command, stdout);
     } else {
         request.entry = arguments[0];
         request.progress = arguments + 1;

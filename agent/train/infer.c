@@ -367,7 +367,7 @@ static void print_result(const struct inference *it, bool reached)
 int command_infer(int argc, char *const *argv)
 {
     struct request request = {.views = 1};
-    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const char **arguments;
     struct opt opts[DEVICE_OPT_COUNT + 9] = {
         {"model", OPT_TEXT, &request.model, NULL, 0, 0, "FILE", "model.safetensors of a training"},
         {"recipe", OPT_TEXT, &request.recipe, NULL, 0, 0, "NAME",
@@ -391,26 +391,18 @@ int command_infer(int argc, char *const *argv)
         "Classifies the validation set one item at a time and leaves an entry in a folder.",
         opts,
         ARRAY_LEN(opts)};
-    int argument_count = 0, code = 0;
-    struct error err = {0};
-    bool help = false;
+    int argument_count, code;
 
     device_choice_init(&request.device);
     request.device.threads = 1; /* one item has little to share out */
     device_choice_fill_opts(&request.device, opts + 9);
     opts[9 + DEVICE_OPT_THREADS].help = "threads that compute; 0: chosen by the workload (1)";
+    arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) != ST_OK) {
-        (void)fprintf(stderr, "%s\n", err.detail);
-        code = status_exit_code(ST_USAGE);
-    } else if (help) {
-        opt_print_help(&command, stdout);
-    } else {
-        request.workload = arguments[0];
-        wish_install();
-        code = infer(&request);
-    }
+        return code;
+    request.workload = arguments[0];
+    wish_install();
+    code = infer(&request);
     free(arguments);
     return code;
 }

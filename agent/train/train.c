@@ -437,7 +437,7 @@ static enum parent_wish wish(void *context)
 int command_train(int argc, char *const *argv)
 {
     struct request request = {0};
-    const char **arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    const char **arguments;
     struct opt opts[DEVICE_OPT_COUNT + 14] = {
         {"task", OPT_TEXT, &request.task, NULL, 0, 0, "TASK",
          "picks recipe and target (the workload's first)"},
@@ -471,24 +471,16 @@ int command_train(int argc, char *const *argv)
                                         "Trains a workload and leaves an entry in a folder.",
                                         opts,
                                         ARRAY_LEN(opts)};
-    int argument_count = 0, code = 0;
-    struct error err = {0};
-    bool help = false;
+    int argument_count, code;
 
     device_choice_init(&request.device);
     device_choice_fill_opts(&request.device, opts + 14);
+    arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
-        return status_exit_code(ST_NO_MEMORY);
-    if (opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err) != ST_OK) {
-        (void)fprintf(stderr, "%s\n", err.detail);
-        code = status_exit_code(ST_USAGE);
-    } else if (help) {
-        opt_print_help(&command, stdout);
-    } else {
-        request.workload = arguments[0];
-        wish_install();
-        code = train(&request);
-    }
+        return code;
+    request.workload = arguments[0];
+    wish_install();
+    code = train(&request);
     free(arguments);
     return code;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -107,6 +108,29 @@ static void opt_refuses_wrong_usage_in_one_sentence(void **state)
     }
 }
 
+/* A command goes on with its arguments alone: help and wrong words end the program with their codes. */
+static void opt_begin_answers_help_and_wrong_words(void **state)
+{
+    static const struct opt opts[] = {{"n", OPT_INT, NULL, NULL, 0, 0, "N", "a number"}};
+    const struct opt_command command = {"daybreakd", "serve", "FILE", 1, 1, "serves", opts, 1};
+    static char *const lines[][2] = {{"file", NULL}, {"--help", NULL}, {"--nope", NULL}};
+    static const int codes[] = {0, 0, 3};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        int count = 0, code = 99;
+        const char **arguments = opt_begin(&command, 1, lines[i], &count, &code);
+
+        assert_int_equal(code, codes[i]);
+        assert_int_equal(arguments != NULL, i == 0);
+        if (arguments != NULL) {
+            assert_int_equal(count, 1);
+            assert_string_equal(arguments[0], "file");
+        }
+        free(arguments);
+    }
+}
+
 static void opt_help_lists_every_option(void **state)
 {
     int64_t number = 0;
@@ -138,6 +162,7 @@ int main(void)
         cmocka_unit_test(opt_takes_options_and_arguments_mixed),
         cmocka_unit_test(opt_keeps_defaults_and_finds_help),
         cmocka_unit_test(opt_refuses_wrong_usage_in_one_sentence),
+        cmocka_unit_test(opt_begin_answers_help_and_wrong_words),
         cmocka_unit_test(opt_help_lists_every_option),
     };
 
