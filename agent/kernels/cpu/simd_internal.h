@@ -160,6 +160,32 @@ static inline vf vs_cells(vf first, vf second)
     return _mm512_castsi512_ps(
         _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(second, first)));
 }
+/* Of 32 numbers the even ones, the odd ones: a shift and a mask, where loading them in order converts. vs_cells joins them. */
+static inline vf vs_load_even(const stored *p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
+}
+static inline vf vs_load_odd(const stored *p)
+{
+    const __m512i high = _mm512_set1_epi32((int)0xffff0000u);
+
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(p), high));
+}
+/* Cells of 32 numbers of two rows, which lie in even and odd vectors: the first 16, then the others. */
+static inline void vs_store_cells(float *p, vf first_even, vf first_odd, vf second_even,
+                                  vf second_odd)
+{
+    /* Of the first row's 16 even numbers and 16 odd ones (0..31), then the second's (32..63). */
+    const __m512i low =
+        _mm512_set_epi16(55, 23, 39, 7, 54, 22, 38, 6, 53, 21, 37, 5, 52, 20, 36, 4, 51, 19, 35, 3,
+                         50, 18, 34, 2, 49, 17, 33, 1, 48, 16, 32, 0);
+    const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(8));
+    const __m512i first = (__m512i)_mm512_cvtne2ps_pbh(first_odd, first_even);
+    const __m512i second = (__m512i)_mm512_cvtne2ps_pbh(second_odd, second_even);
+
+    _mm512_storeu_si512(p, _mm512_permutex2var_epi16(first, low, second));
+    _mm512_storeu_si512(p + 16, _mm512_permutex2var_epi16(first, high, second));
+}
 #endif
 
 /* Small integers beside the lanes: the places of a pooling window. */

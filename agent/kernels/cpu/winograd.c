@@ -48,17 +48,18 @@ void winograd_source(const struct winograd_tiles *tiles, const struct micro *mic
 {
     const struct conv_geometry *g = &tiles->g;
     const struct tile_place at = tile_at(tiles, tile);
+    const int64_t top = at.row - g->top, left = at.column - g->left;
 
-    for (int64_t r = 0; r < 4; r++)
-        for (int64_t s = 0; s < 4; s++) {
-            const int64_t h = at.row + r - g->top, w = at.column + s - g->left;
-            const bool inside = h >= 0 && h < g->height && w >= 0 && w < g->width;
+    for (int64_t r = 0; r < 4; r++) {
+        const int64_t h = top + r;
+        const int64_t row = ((at.image * g->height + h) * g->width + left) * g->channels + channel;
+        const bool inside = h >= 0 && h < g->height;
 
-            pixel[r * 4 + s] =
-                inside ? cpu_at(micro, source,
-                                ((at.image * g->height + h) * g->width + w) * g->channels + channel)
-                       : zeros;
-        }
+        for (int64_t s = 0; s < 4; s++)
+            pixel[r * 4 + s] = inside && left + s >= 0 && left + s < g->width
+                                   ? cpu_at(micro, source, row + s * g->channels)
+                                   : zeros;
+    }
 }
 
 void winograd_result(const struct winograd_tiles *tiles, int64_t tile, int64_t column,

@@ -18,10 +18,23 @@ static inline void spread(const vf d[4], vf out[4])
     out[3] = vf_sub(d[1], d[3]);
 }
 
-/* B^T d B of one vector of channels from c on, `left` of them; `whole`, a constant where this is inlined: all its lanes
- * are channels. */
+/* Which numbers from p on a vector takes; a constant where this is inlined. Even and odd ones exist in BF16 alone. */
+enum take { TAKE_WHOLE, TAKE_LEFT, TAKE_EVEN, TAKE_ODD };
+
+TRANSFORM_INLINE vf load_as(const enum take take, const stored *p, int64_t left)
+{
+#ifdef MICRO_BF16
+    if (take == TAKE_EVEN)
+        return vs_load_even(p);
+    if (take == TAKE_ODD)
+        return vs_load_odd(p);
+#endif
+    return take == TAKE_WHOLE ? vs_load(p) : vs_load_n(p, left);
+}
+
+/* B^T d B of one vector of channels from c on, `left` of them. */
 TRANSFORM_INLINE void spread_x(const void *const pixel[16], int64_t c, int64_t left,
-                               const bool whole, vf out[16])
+                               const enum take take, vf out[16])
 {
     vf rows[4][4]; /* [s][i]: column s of the tile, spread */
 
@@ -30,11 +43,8 @@ TRANSFORM_INLINE void spread_x(const void *const pixel[16], int64_t c, int64_t l
         vf column[4];
 
 #pragma GCC unroll 4
-        for (int r = 0; r < 4; r++) {
-            const stored *x = (const stored *)pixel[r * 4 + s] + c;
-
-            column[r] = whole ? vs_load(x) : vs_load_n(x, left);
-        }
+        for (int r = 0; r < 4; r++)
+            column[r] = load_as(take, (const stored *)pixel[r * 4 + s] + c, left);
         spread(column, rows[s]);
     }
 #pragma GCC unroll 4
@@ -50,7 +60,7 @@ TRANSFORM_INLINE void spread_channels(const struct winograd_in *in, int64_t c, c
     const int64_t left = in->channels - c;
     vf out[16];
 
-    spread_x(in->pixel, c, left, whole, out);
+    spread_x(in->pixel, c, left, whole ? TAKE_WHOLE : TAKE_LEFT, out);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) {
         stored *v = (stored *)in->v + i * in->place_stride + c;
@@ -62,10 +72,29 @@ TRANSFORM_INLINE void spread_channels(const struct winograd_in *in, int64_t c, c
     }
 }
 
+#ifdef MICRO_BF16
+/* Two vectors of channels at once. */
+static inline void spread_both(const struct winograd_in *in, int64_t c)
+{
+    vf even[16], odd[16];
+
+    spread_x(in->pixel, c, 0, TAKE_EVEN, even);
+    spread_x(in->pixel, c, 0, TAKE_ODD, odd);
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        vf_store((float *)(void *)((stored *)in->v + i * in->place_stride + c),
+                 vs_cells(even[i], odd[i]));
+}
+#endif
+
 static void winograd_in(const struct winograd_in *in)
 {
     int64_t c = 0;
 
+#ifdef MICRO_BF16
+    for (; c + (int64_t)2 * VF_LANES <= in->channels; c += (int64_t)2 * VF_LANES)
+        spread_both(in, c);
+#endif
     for (; c + VF_LANES <= in->channels; c += VF_LANES)
         spread_channels(in, c, true);
     if (c < in->channels)
@@ -82,16 +111,13 @@ static inline void spread_two(vf first, vf second, vf out[4])
 }
 
 TRANSFORM_INLINE void spread_dy(const void *const pixel[4], int64_t c, int64_t left,
-                                const bool whole, vf out[16])
+                                const enum take take, vf out[16])
 {
     vf d[4], columns[2][4]; /* [s][i] */
 
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        const stored *dy = (const stored *)pixel[i] + c;
-
-        d[i] = whole ? vs_load(dy) : vs_load_n(dy, left);
-    }
+    for (int i = 0; i < 4; i++)
+        d[i] = load_as(take, (const stored *)pixel[i] + c, left);
     spread_two(d[0], d[2], columns[0]);
     spread_two(d[1], d[3], columns[1]);
 #pragma GCC unroll 4
@@ -99,7 +125,16 @@ TRANSFORM_INLINE void spread_dy(const void *const pixel[4], int64_t c, int64_t l
         spread_two(columns[0][i], columns[1][i], &out[(ptrdiff_t)i * 4]);
 }
 
-TRANSFORM_INLINE void spread_cells(const struct winograd_cells *in, int64_t c, const bool whole,
+TRANSFORM_INLINE void spread_either(const bool is_dy, const void *const pixel[16], int64_t c,
+                                    int64_t left, const enum take take, vf out[16])
+{
+    if (is_dy)
+        spread_dy(pixel, c, left, take, out);
+    else
+        spread_x(pixel, c, left, take, out);
+}
+
+TRANSFORM_INLINE void spread_cells(const struct winograd_cells *in, int64_t c, const enum take take,
                                    const bool is_dy)
 {
     const int64_t left = in->channels - c;
@@ -107,40 +142,60 @@ TRANSFORM_INLINE void spread_cells(const struct winograd_cells *in, int64_t c, c
 
 #pragma GCC unroll 2
     for (int i = 0; i < CELL_NUMBERS; i++)
-        if (is_dy)
-            spread_dy(in->pixel[i], c, left, whole, out[i]);
-        else
-            spread_x(in->pixel[i], c, left, whole, out[i]);
+        spread_either(is_dy, in->pixel[i], c, left, take, out[i]);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) {
         float *to = in->cells + i * in->place_stride + c;
         const vf cells = vs_cells(out[0][i], out[CELL_NUMBERS - 1][i]);
 
-        if (whole)
+        if (take == TAKE_WHOLE)
             vf_store(to, cells);
         else
             vf_store_n(to, left, cells);
     }
 }
 
-static void winograd_x_cells(const struct winograd_cells *in)
+#ifdef MICRO_BF16
+/* Two vectors of channels at once. */
+TRANSFORM_INLINE void spread_cells_both(const struct winograd_cells *in, int64_t c,
+                                        const bool is_dy)
+{
+    vf even[2][16], odd[2][16];
+
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        spread_either(is_dy, in->pixel[i], c, 0, TAKE_EVEN, even[i]);
+        spread_either(is_dy, in->pixel[i], c, 0, TAKE_ODD, odd[i]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        vs_store_cells(in->cells + i * in->place_stride + c, even[0][i], odd[0][i], even[1][i],
+                       odd[1][i]);
+}
+#endif
+
+TRANSFORM_INLINE void spread_all_cells(const struct winograd_cells *in, const bool is_dy)
 {
     int64_t c = 0;
 
+#ifdef MICRO_BF16
+    for (; c + (int64_t)2 * VF_LANES <= in->channels; c += (int64_t)2 * VF_LANES)
+        spread_cells_both(in, c, is_dy);
+#endif
     for (; c + VF_LANES <= in->channels; c += VF_LANES)
-        spread_cells(in, c, true, false);
+        spread_cells(in, c, TAKE_WHOLE, is_dy);
     if (c < in->channels)
-        spread_cells(in, c, false, false);
+        spread_cells(in, c, TAKE_LEFT, is_dy);
+}
+
+static void winograd_x_cells(const struct winograd_cells *in)
+{
+    spread_all_cells(in, false);
 }
 
 static void winograd_dy_cells(const struct winograd_cells *in)
 {
-    int64_t c = 0;
-
-    for (; c + VF_LANES <= in->channels; c += VF_LANES)
-        spread_cells(in, c, true, true);
-    if (c < in->channels)
-        spread_cells(in, c, false, true);
+    spread_all_cells(in, true);
 }
 
 /* A^T times a column of four. */
