@@ -34,12 +34,8 @@ static bool plan_job(const struct conv_attr *attr, const struct tensor *const *i
     struct conv_geometry *g = &job->g;
     int64_t piece_images, chunk_bytes, chunks;
 
-    if (!conv_geometry_forward(attr, in[1], dw, in[0], g, why) || !inside_accept(g, why))
+    if (!conv_geometry_forward(attr, in[1], dw, in[0], g, why))
         return false;
-    if (g->height * g->width > PIXELS_MAX || g->out_height * g->out_width > PIXELS_MAX) {
-        (void)conv_refuse(why, "pixels above 25: ", g->height * g->width);
-        return false;
-    }
     job->cell_images = micro->dtype == DT_BF16 ? 2 : 1;
     job->blocks = cpu_divide_up(g->channels, CHANNEL_BLOCK);
     job->partial = (struct conv_partial){.panels = cpu_divide_up(g->filters, micro->columns),
@@ -76,8 +72,11 @@ static bool weight_inside_accept(const struct kernel_query *query, const struct 
     struct weight_job job;
 
     if (!cpu_accept_dtype(query, 0, micro->dtype, why) ||
-        !plan_job(&query->op->attr.conv, query->in, query->out[0], micro, &job, why))
+        !plan_job(&query->op->attr.conv, query->in, query->out[0], micro, &job, why) ||
+        !inside_accept(&job.g, why))
         return false;
+    if (job.g.height * job.g.width > PIXELS_MAX || job.g.out_height * job.g.out_width > PIXELS_MAX)
+        return conv_refuse(why, "pixels above 25: ", job.g.height * job.g.width);
     fit->scratch_bytes =
         (size_t)(job.partial.chunks * job.partial.panels * job.partial.depth * micro->columns) *
         sizeof(float);

@@ -50,7 +50,7 @@ static bool plan_geometry(enum op_kind kind, const struct conv_attr *attr,
                           char why[KERNEL_WHY_BYTES])
 {
     return conv_geometry_of(kind, attr, in[0], in[1], out, g, why) &&
-           (micro->dtype != DT_BF16 || conv_pair_channels(g, why)) && inside_accept(g, why);
+           (micro->dtype != DT_BF16 || conv_pair_channels(g, why));
 }
 
 static struct conv_geometry geometry_of(const struct kernel_args *args, const struct micro *micro)
@@ -71,7 +71,8 @@ static bool conv_inside_accept(const struct kernel_query *query, const struct mi
 
     if (!cpu_accept_dtype(query, 0, micro->dtype, why) ||
         !plan_geometry(query->op->kind, &query->op->attr.conv, query->in, query->out[0], micro, &g,
-                       why))
+                       why) ||
+        !inside_accept(&g, why))
         return false;
     fit->scratch_bytes = (size_t)(cpu_divide_up(g.filters, micro->columns) * g.taps_h * g.taps_w *
                                   g.channels * micro->columns) *

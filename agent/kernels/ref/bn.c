@@ -39,75 +39,23 @@ static double reciprocal_deviation(const struct kernel_args *args, int var_in, i
     return 1.0 / sqrt(at_channel(args, var_in, c) + args->op->attr.norm.eps);
 }
 
-static void bn_apply_work(const struct kernel_args *args, int phase, int64_t item)
-{
-    const struct tensor *x = args->in_tensor[0];
-    const int64_t channels = x->dim[x->rank - 1];
-
-    (void)phase;
-    (void)item;
-    for (int64_t i = 0, count = tensor_count(x); i < count; i++) {
-        const int64_t c = i % channels;
-        const double normal = (ref_get(x, args->in[0], i) - at_channel(args, 1, c)) *
-                              reciprocal_deviation(args, 2, c);
-
-        ref_set(args->out_tensor[0], args->out[0], i,
-                at_channel(args, 3, c) * normal + at_channel(args, 4, c));
-    }
-}
-
-static void bn_grad_stats_work(const struct kernel_args *args, int phase, int64_t item)
-{
-    const struct tensor *x = args->in_tensor[1];
-    const int64_t channels = x->dim[x->rank - 1], rows = tensor_count(x) / channels;
-
-    (void)phase;
-    (void)item;
-    for (int64_t c = 0; c < channels; c++) {
-        const double mean = at_channel(args, 2, c), rstd = reciprocal_deviation(args, 3, c);
-        double sum_dy = 0.0, sum_dy_xhat = 0.0;
-
-        for (int64_t row = 0; row < rows; row++) {
-            const double dy = ref_get(args->in_tensor[0], args->in[0], row * channels + c);
-
-            sum_dy += dy;
-            sum_dy_xhat += dy * (ref_get(x, args->in[1], row * channels + c) - mean) * rstd;
-        }
-        ref_set(args->out_tensor[0], args->out[0], c, sum_dy);
-        ref_set(args->out_tensor[1], args->out[1], c, sum_dy_xhat);
-    }
-}
-
-static void bn_grad_apply_work(const struct kernel_args *args, int phase, int64_t item)
-{
-    const struct tensor *x = args->in_tensor[1];
-    const int64_t channels = x->dim[x->rank - 1], count = tensor_count(x);
-    const int64_t row_count = count / channels;
-    const double rows = (double)row_count;
-
-    (void)phase;
-    (void)item;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t c = i % channels;
-        const double rstd = reciprocal_deviation(args, 3, c);
-        const double xhat = (ref_get(x, args->in[1], i) - at_channel(args, 2, c)) * rstd;
-        const double dy = ref_get(args->in_tensor[0], args->in[0], i);
-
-        ref_set(args->out_tensor[0], args->out[0], i,
-                at_channel(args, 4, c) * rstd *
-                    (dy - at_channel(args, 5, c) / rows - xhat * at_channel(args, 6, c) / rows));
-    }
-}
-
 /* y of element i, x, mean, var, gamma and beta being the operands from x_in on. */
 static double normalised(const struct kernel_args *args, int x_in, int64_t i)
 {
     const struct tensor *x = args->in_tensor[x_in];
     const int64_t c = i % x->dim[x->rank - 1];
-    const double off = ref_get(x, args->in[x_in], i) - at_channel(args, x_in + 1, c);
+    const double normal = (ref_get(x, args->in[x_in], i) - at_channel(args, x_in + 1, c)) *
+                          reciprocal_deviation(args, x_in + 2, c);
 
-    return at_channel(args, x_in + 3, c) * off * reciprocal_deviation(args, x_in + 2, c) +
-           at_channel(args, x_in + 4, c);
+    return at_channel(args, x_in + 3, c) * normal + at_channel(args, x_in + 4, c);
+}
+
+static void bn_apply_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    (void)item;
+    for (int64_t i = 0, count = tensor_count(args->in_tensor[0]); i < count; i++)
+        ref_set(args->out_tensor[0], args->out[0], i, normalised(args, 0, i));
 }
 
 static void bn_act_work(const struct kernel_args *args, int phase, int64_t item)
@@ -119,26 +67,30 @@ static void bn_act_work(const struct kernel_args *args, int phase, int64_t item)
                 ref_unary(args->op->attr.norm_act.fn, normalised(args, 0, i)));
 }
 
-/* dy of element i. */
-static double before_act(const struct kernel_args *args, int64_t i)
+/* dy of element i: operand 0 itself, or dz through the activation's slope. */
+static double given_dy(const struct kernel_args *args, int64_t i)
 {
-    return ref_get(args->in_tensor[0], args->in[0], i) *
-           ref_unary_slope(args->op->attr.norm_act.fn, normalised(args, 1, i));
+    return ref_get(args->in_tensor[0], args->in[0], i);
 }
 
-static void bn_act_grad_stats_work(const struct kernel_args *args, int phase, int64_t item)
+static double dy_before_act(const struct kernel_args *args, int64_t i)
+{
+    return given_dy(args, i) * ref_unary_slope(args->op->attr.norm_act.fn, normalised(args, 1, i));
+}
+
+/* Of x, operand 1, with mean and var behind it. */
+static void sum_gradient(const struct kernel_args *args,
+                         double (*dy_of)(const struct kernel_args *args, int64_t i))
 {
     const struct tensor *x = args->in_tensor[1];
     const int64_t channels = x->dim[x->rank - 1], count = tensor_count(x);
 
-    (void)phase;
-    (void)item;
     for (int64_t c = 0; c < channels; c++) {
         const double mean = at_channel(args, 2, c), rstd = reciprocal_deviation(args, 3, c);
         double sum_dy = 0.0, sum_dy_xhat = 0.0;
 
         for (int64_t i = c; i < count; i += channels) {
-            const double dy = before_act(args, i);
+            const double dy = dy_of(args, i);
 
             sum_dy += dy;
             sum_dy_xhat += dy * (ref_get(x, args->in[1], i) - mean) * rstd;
@@ -148,15 +100,15 @@ static void bn_act_grad_stats_work(const struct kernel_args *args, int phase, in
     }
 }
 
-static void bn_act_grad_apply_work(const struct kernel_args *args, int phase, int64_t item)
+/* The two sums are the operands from sums_in on. */
+static void apply_gradient(const struct kernel_args *args,
+                           double (*dy_of)(const struct kernel_args *args, int64_t i), int sums_in)
 {
     const struct tensor *x = args->in_tensor[1];
     const int64_t channels = x->dim[x->rank - 1], count = tensor_count(x);
     const int64_t row_count = count / channels;
     const double rows = (double)row_count;
 
-    (void)phase;
-    (void)item;
     for (int64_t i = 0; i < count; i++) {
         const int64_t c = i % channels;
         const double rstd = reciprocal_deviation(args, 3, c);
@@ -164,9 +116,37 @@ static void bn_act_grad_apply_work(const struct kernel_args *args, int phase, in
 
         ref_set(args->out_tensor[0], args->out[0], i,
                 at_channel(args, 4, c) * rstd *
-                    (before_act(args, i) - at_channel(args, 6, c) / rows -
-                     xhat * at_channel(args, 7, c) / rows));
+                    (dy_of(args, i) - at_channel(args, sums_in, c) / rows -
+                     xhat * at_channel(args, sums_in + 1, c) / rows));
     }
+}
+
+static void bn_grad_stats_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    (void)item;
+    sum_gradient(args, given_dy);
+}
+
+static void bn_grad_apply_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    (void)item;
+    apply_gradient(args, given_dy, 5);
+}
+
+static void bn_act_grad_stats_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    (void)item;
+    sum_gradient(args, dy_before_act);
+}
+
+static void bn_act_grad_apply_work(const struct kernel_args *args, int phase, int64_t item)
+{
+    (void)phase;
+    (void)item;
+    apply_gradient(args, dy_before_act, 6);
 }
 
 REF_KERNEL(bn_act, OP_BN_ACT);
