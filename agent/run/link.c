@@ -427,7 +427,7 @@ static bool wait_for_records(struct link *link, int64_t *first, int64_t *last)
 
     (void)pthread_mutex_lock(&link->lock);
     for (;;) {
-        open = !link->closing && !link->mute && link->state == LINK_UP;
+        open = !link->closing && !link->mute && !link->last_word && link->state == LINK_UP;
         *first = link->acked_seq + 1;
         *last = spool_count(link->settings.spool);
         if (!open || *last >= *first)
@@ -545,6 +545,8 @@ static bool send_once(struct link *link, const struct buf *body, struct client_r
                       log_quote(fault.detail, quoted, sizeof quoted));
         return false;
     }
+    if (has_last_word(link))
+        return true; /* as for a beat behind it, below */
     switch (judge(link, reply, &problem)) {
     case VERDICT_DONE: return take_ack(link, reply);
     case VERDICT_REWIND: return rewind_to(link, problem.expected_seq);

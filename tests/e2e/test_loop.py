@@ -4,13 +4,17 @@ hold when the agent or the server goes away in the middle. The workload trains n
 about everything around a training.
 """
 import atexit
+import http.server
 import json
 import os
 import re
+import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from daybreak import AGENT, Server, Tap, wait_until  # noqa: E402
@@ -150,6 +154,82 @@ def agent_goes_away(tap):
                "the next start gives the broken attempt back and trains anew", agent.log()[-3000:])
         check_epochs(tap, server, run, 10, "the run has the epochs of its new attempt alone")
         tap.ok(run_of(server, run)["state"] == "reached", "and ended as reached", run_of(server, run))
+
+
+class LateServer(http.server.ThreadingHTTPServer):
+    """A daybreakd of a few lines that takes run_start and holds every later body of events until the attempt has been
+    released, then refuses it as the real one would, and answers the release only after that."""
+
+    daemon_threads = True
+
+    def __init__(self, folder):
+        super().__init__(("127.0.0.1", 0), LateServer.Handler)
+        self.folder, self.url = folder, f"http://127.0.0.1:{self.server_address[1]}"
+        self.released, self.refused, self.held = threading.Event(), threading.Event(), threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def token(self, _role):
+        return "r" * 40
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_):
+            pass
+
+        def is_gone(self):
+            """Whether this connection's agent was killed."""
+            return bool(select.select([self.connection], [], [], 0)[0]) and not self.connection.recv(1, socket.MSG_PEEK)
+
+        def answer(self, status, body):
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json" if status < 400 else "application/problem+json")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def do_POST(self):
+            late, verb = self.server, self.path.rsplit("/", 1)[1]
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if verb == "register":
+                self.answer(201, {"agent": 1, "token": "t" * 40, "server": "late"})
+            elif verb == "claim" and late.released.is_set():
+                self.answer(403, {"code": "forbidden", "status": 403, "title": "no", "detail": "nothing more here"})
+            elif verb == "claim":
+                self.answer(200, {"job": 1, "attempt": "at_late", "lease_ms": 60000, "heartbeat_ms": 15000, "task": TASK,
+                                  "task_version": 1, "workload": "synthetic", "recipe": "x", "run": 1,
+                                  "resume_seq": 1 if late.held.is_set() else 0,
+                                  "limits": {"event_bytes": 16384, "events_bytes": 1048576}})
+            elif verb == "heartbeat":
+                self.answer(200, {"lease_ms": 60000, "heartbeat_ms": 15000, "cancel": False})
+            elif verb == "events" and b"run_start" in body:
+                self.answer(200, {"ack_seq": 1, "seed": 7})
+            elif verb == "events":
+                late.held.set()
+                late.released.wait(WAIT_S)
+                if self.is_gone():
+                    return
+                self.answer(409, {"code": "attempt-superseded", "status": 409, "title": "Superseded", "detail": "it is released"})
+                late.refused.set()
+            else:
+                late.released.set()
+                late.refused.wait(2)  # an agent that sends no events behind its release gets no refusal
+                threading.Event().wait(3)  # long enough for it to be read and heeded
+                self.answer(200, {"job": 1, "state": "queued"})
+
+
+def release_beside_events(tap):
+    """Events that are under way when the attempt is given back are refused: true, and no news."""
+    with Server() as files:
+        late = LateServer(files.folder)
+        agent = RealAgent(late, epochs=500, rate=50).start()
+        wait_until(late.held.is_set, WAIT_S)
+        agent.kill()
+        agent.start("--once").wait()
+        tap.ok(late.released.is_set() and "event=attempt_released attempt=at_late" in agent.log(),
+               "a refusal of events behind a release does not break off the release", agent.log()[-2000:])
+        late.shutdown()
 
 
 def replay_after_both(tap):
@@ -411,7 +491,7 @@ def forgotten_attempt(tap):
 
 def main():
     tap = Tap()
-    for part in (standard_files, one_run_in_a_folder, whole_loop, server_goes_away, agent_goes_away, replay_after_both, child_dies, cancelled, drains, forgotten_attempt, misuse, submits):
+    for part in (standard_files, one_run_in_a_folder, whole_loop, server_goes_away, agent_goes_away, release_beside_events, replay_after_both, child_dies, cancelled, drains, forgotten_attempt, misuse, submits):
         part(tap)
     tap.done()
 
