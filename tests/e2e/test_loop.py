@@ -157,7 +157,7 @@ def agent_goes_away(tap):
 
 
 class LateServer(http.server.ThreadingHTTPServer):
-    """A daybreakd of a few lines that takes run_start and holds every later body of events until the attempt has been
+    """A daybreakd of a few lines that takes events as far as run_start and holds every later body until the attempt has been
     released, then refuses it as the real one would, and answers the release only after that."""
 
     daemon_threads = True
@@ -165,7 +165,8 @@ class LateServer(http.server.ThreadingHTTPServer):
     def __init__(self, folder):
         super().__init__(("127.0.0.1", 0), LateServer.Handler)
         self.folder, self.url = folder, f"http://127.0.0.1:{self.server_address[1]}"
-        self.released, self.refused, self.held = threading.Event(), threading.Event(), threading.Event()
+        self.acked = 0
+        self.started, self.released, self.refused, self.held = (threading.Event() for _ in range(4))
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def token(self, _role):
@@ -198,13 +199,15 @@ class LateServer(http.server.ThreadingHTTPServer):
                 self.answer(403, {"code": "forbidden", "status": 403, "title": "no", "detail": "nothing more here"})
             elif verb == "claim":
                 self.answer(200, {"job": 1, "attempt": "at_late", "lease_ms": 60000, "heartbeat_ms": 15000, "task": TASK,
-                                  "task_version": 1, "workload": "synthetic", "recipe": "x", "run": 1,
-                                  "resume_seq": 1 if late.held.is_set() else 0,
+                                  "task_version": 1, "workload": "synthetic", "recipe": "x", "run": 1, "resume_seq": late.acked,
                                   "limits": {"event_bytes": 16384, "events_bytes": 1048576}})
             elif verb == "heartbeat":
                 self.answer(200, {"lease_ms": 60000, "heartbeat_ms": 15000, "cancel": False})
-            elif verb == "events" and b"run_start" in body:
-                self.answer(200, {"ack_seq": 1, "seed": 7})
+            elif verb == "events" and not late.started.is_set():
+                late.acked = json.loads(body.splitlines()[-1])["seq"]
+                if b'"run_start"' in body:
+                    late.started.set()
+                self.answer(200, {"ack_seq": late.acked, "seed": 7})
             elif verb == "events":
                 late.held.set()
                 late.released.wait(WAIT_S)
