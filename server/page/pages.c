@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-#include "common/clock.h"
-#include "server/api/boards.h"
 #include "server/api/profile.h"
 #include "server/app.h"
 #include "server/page/assets.h"
@@ -14,31 +12,16 @@
 #include "server/page/feed.h"
 #include "server/page/home_page.h"
 #include "server/page/page_query.h"
+#include "server/page/page_work.h"
 #include "server/page/price_page.h"
 #include "server/page/problem_page.h"
 #include "server/page/profile_page.h"
 #include "server/page/queue_page.h"
-#include "server/page/render.h"
 #include "server/page/run_page.h"
 #include "server/store/read.h"
 
-#define ADDRESS_BYTES_MAX 4096
-#define COOKIE_S          31536000
-#define BACK_BYTES_MAX    1000 /* what fits a header of ours: a longer address leads home */
-#define BOARDS_PER_TASK   2
-#define PAGE_ARENA_BYTES  (64u << 20)
-
-/* What one page's handler works with. The arena is the page's own: boards of 10,000 entries are larger than a
- * request's. */
-struct page_work {
-    struct request *request;
-    struct arena arena;
-    struct page_frame frame;
-    struct store_reader *reader;
-    const struct task *held; /* whose boards are read until the page is drawn; NULL: none */
-    bool held_all;
-    struct error err;
-};
+#define COOKIE_S       31536000
+#define BACK_BYTES_MAX 1000 /* what fits a header of ours: a longer address leads home */
 
 static enum status draw_home(struct page_work *work, struct buf *out);
 static enum status draw_board(struct page_work *work, struct buf *out);
@@ -48,44 +31,39 @@ static enum status draw_price(struct page_work *work, struct buf *out);
 static enum status draw_profile(struct page_work *work, struct buf *out);
 static enum status draw_queue(struct page_work *work, struct buf *out);
 
-typedef enum status draw_fn(struct page_work *work, struct buf *out);
-
-static void send_page(struct request *request, struct response *response, draw_fn *draw);
-static void release_boards(struct page_work *work);
-
 static void handle_home(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_home);
+    page_send(request, response, draw_home);
 }
 
 static void handle_board(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_board);
+    page_send(request, response, draw_board);
 }
 
 static void handle_run(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_run);
+    page_send(request, response, draw_run);
 }
 
 static void handle_entry(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_entry);
+    page_send(request, response, draw_entry);
 }
 
 static void handle_price(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_price);
+    page_send(request, response, draw_price);
 }
 
 static void handle_profile(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_profile);
+    page_send(request, response, draw_profile);
 }
 
 static void handle_queue(struct request *request, struct response *response)
 {
-    send_page(request, response, draw_queue);
+    page_send(request, response, draw_queue);
 }
 
 static void handle_agents(struct request *request, struct response *response)
@@ -167,128 +145,6 @@ void page_draw_error(struct request *request, struct response *response,
     buf_fini(&page);
 }
 
-/* ---- what all handlers do ---- */
-
-static enum page_theme read_theme(const struct request *request)
-{
-    struct str rest = request_header(request, "Cookie"), part;
-    const struct str name = STR("theme=");
-    bool more = true;
-
-    while (str_split_next(&rest, &more, ';', &part)) {
-        part = str_trim(part);
-        if (str_starts_with(part, name))
-            return layout_theme_parse(str_slice(part, name.len, part.len));
-    }
-    return THEME_SYSTEM;
-}
-
-void page_make_frame(struct request *request, struct arena *arena, struct page_frame *frame)
-{
-    struct buf here;
-
-    buf_init(&here, ADDRESS_BYTES_MAX);
-    buf_append(&here, request->path);
-    for (size_t i = 0; i < request->query.count; i++) {
-        buf_append_char(&here, i == 0 ? '?' : '&');
-        render_append_url(&here, request->query.items[i].name);
-        buf_append_char(&here, '=');
-        render_append_url(&here, request->query.items[i].value);
-    }
-    *frame = (struct page_frame){
-        .arena = arena,
-        .theme = read_theme(request),
-        .assets = assets_base(arena),
-        .here = str_from_cstr(here.failed ? "/" : arena_copy(arena, buf_str(&here))),
-        .now_ms = clock_real_ms(),
-        .user = request->csrf == NULL ? NULL : request->caller.name,
-        .csrf = request->csrf,
-        .may_issue = request->csrf != NULL && (request->caller.scopes & SCOPE_TOKENS) != 0,
-    };
-    buf_fini(&here);
-}
-
-static void send_page(struct request *request, struct response *response, draw_fn *draw)
-{
-    struct page_work work = {.request = request};
-    struct buf page, *out;
-
-    arena_init(&work.arena, PAGE_ARENA_BYTES);
-    buf_init(&page, PAGE_BYTES_MAX);
-    page_make_frame(request, &work.arena, &work.frame);
-    work.reader = app_reader(request->app, &work.err);
-    if (work.reader != NULL && store_reader_begin(work.reader, &work.err) == ST_OK) {
-        (void)draw(&work, &page);
-        release_boards(&work);
-        store_reader_end(work.reader);
-    }
-    if (work.err.status == ST_OK && (page.failed || work.frame.assets == NULL))
-        (void)error_set(&work.err, ST_NO_MEMORY, NULL, "the page is larger than %u bytes",
-                        PAGE_BYTES_MAX);
-    if (work.err.status != ST_OK) {
-        response_send_error(response, &work.err);
-    } else {
-        response_add_header(response, "Cache-Control",
-                            request->csrf == NULL ? "no-cache" : "private, no-store");
-        response_add_header(response, "Vary", "Cookie");
-        out = response_begin_html(response, 200);
-        buf_append(out, buf_str(&page));
-    }
-    buf_fini(&page);
-    arena_fini(&work.arena);
-}
-
-static const struct task *find_task(struct page_work *work, struct str id)
-{
-    const struct task *task = task_find(work->request->app->tasks, id);
-
-    if (task == NULL)
-        (void)error_set(&work->err, ST_NOT_FOUND, NULL, "there is no task '%.*s'",
-                        (int)str_utf8_cut(id, 64), id.data);
-    return task;
-}
-
-/* One task's entries until the page is drawn; NULL: work->err says why not. */
-static const struct kept *hold_board(struct page_work *work, const struct task *task)
-{
-    const struct kept *kept = NULL;
-    int64_t version;
-
-    if (boards_begin(work->request->app->boards, task, &kept, &version, &work->err) == ST_OK)
-        work->held = task;
-    return kept;
-}
-
-static enum status hold_all_boards(struct page_work *work, const struct kept **kept)
-{
-    work->held_all = boards_begin_all(work->request->app->boards, kept, &work->err) == ST_OK;
-    return work->err.status;
-}
-
-static void release_boards(struct page_work *work)
-{
-    if (work->held != NULL)
-        boards_end(work->request->app->boards, work->held);
-    if (work->held_all)
-        boards_end_all(work->request->app->boards);
-}
-
-/* The task's boards, the one by default first. */
-static enum status rank_boards(struct page_work *work, const struct task *task,
-                               const struct kept *kept, struct board boards[BOARDS_PER_TASK])
-{
-    static const enum board_by kinds[][BOARDS_PER_TASK] = {
-        [TASK_TRAIN] = {BOARD_TIME, BOARD_COST},
-        [TASK_INFERENCE] = {BOARD_LATENCY, BOARD_INFERENCE_COST},
-    };
-
-    for (size_t i = 0; i < BOARDS_PER_TASK; i++)
-        if (kept_rank(kept, &(struct board_rule){.by = kinds[task->phase][i]}, &work->arena,
-                      &boards[i], &work->err) != ST_OK)
-            return work->err.status;
-    return ST_OK;
-}
-
 /* ---- one function for each page ---- */
 
 static enum status draw_home(struct page_work *work, struct buf *out)
@@ -302,14 +158,14 @@ static enum status draw_home(struct page_work *work, struct buf *out)
 
     if (cards == NULL || kept == NULL)
         return error_set(&work->err, ST_NO_MEMORY, NULL, "out of memory for the page");
-    if (hold_all_boards(work, kept) != ST_OK)
+    if (page_hold_all_boards(work, kept) != ST_OK)
         return work->err.status;
     for (size_t i = 0; i < tasks->count; i++) {
-        struct board boards[BOARDS_PER_TASK];
+        struct board boards[PAGE_BOARDS_PER_TASK];
 
         cards[i].task = &tasks->tasks[i];
         cards[i].entry_count = kept_count(kept[i]);
-        if (rank_boards(work, cards[i].task, kept[i], boards) != ST_OK)
+        if (page_rank_boards(work, cards[i].task, kept[i], boards) != ST_OK)
             return work->err.status;
         cards[i].first = boards[0];
         cards[i].second = boards[1];
@@ -327,7 +183,7 @@ static enum status draw_home(struct page_work *work, struct buf *out)
 
 static enum status draw_board(struct page_work *work, struct buf *out)
 {
-    const struct task *task = find_task(work, work->request->args[0]);
+    const struct task *task = page_find_task(work, work->request->args[0]);
     const struct kept *kept;
     struct board_query query;
     struct board_rule rule;
@@ -343,7 +199,7 @@ static enum status draw_board(struct page_work *work, struct buf *out)
         .as_of_days = query.as_of_days,
         .best = query.best_author ? BOARD_BEST_AUTHOR : BOARD_BEST_ENTRY,
     };
-    kept = hold_board(work, task);
+    kept = page_hold_board(work, task);
     if (kept == NULL || kept_rank(kept, &rule, &work->arena, &board, &work->err) != ST_OK ||
         records_list(kept, task, query.by, &work->arena, &records, &data.record_count,
                      &work->err) != ST_OK)
@@ -372,7 +228,7 @@ static enum status draw_run(struct page_work *work, struct buf *out)
         store_list_epochs(work->reader, &work->arena, id, 0, RUN_PAGE_EPOCHS_MAX, &epochs,
                           &data.epoch_count, &work->err) != ST_OK)
         return work->err.status;
-    data.task = find_task(work, str_from_cstr(run.task));
+    data.task = page_find_task(work, str_from_cstr(run.task));
     if (data.task == NULL)
         return work->err.status;
     data.epochs = epochs;
@@ -385,11 +241,12 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
 {
     struct entry_record entry;
     struct run_record *runs;
-    struct board boards[BOARDS_PER_TASK];
+    struct board boards[PAGE_BOARDS_PER_TASK];
     struct submission_record submission;
     struct check_record *checks;
     struct flag_record *flags;
-    struct entry_page data = {.entry = &entry, .boards = boards, .board_count = BOARDS_PER_TASK};
+    struct entry_page data = {
+        .entry = &entry, .boards = boards, .board_count = PAGE_BOARDS_PER_TASK};
     const struct kept *kept;
     int64_t id;
 
@@ -406,9 +263,9 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
         return work->err.status;
     data.checks = checks;
     data.flags = flags;
-    data.task = find_task(work, str_from_cstr(entry.task));
-    kept = data.task == NULL ? NULL : hold_board(work, data.task);
-    if (kept == NULL || rank_boards(work, data.task, kept, boards) != ST_OK)
+    data.task = page_find_task(work, str_from_cstr(entry.task));
+    kept = data.task == NULL ? NULL : page_hold_board(work, data.task);
+    if (kept == NULL || page_rank_boards(work, data.task, kept, boards) != ST_OK)
         return work->err.status;
     if (entry.submission_id.has) {
         if (store_get_submission(work->reader, &work->arena, entry.submission_id.value, &submission,
