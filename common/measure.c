@@ -64,6 +64,23 @@ void measure_mean_interval(const struct measure_spread *spread, double *low, dou
     *high = spread->mean + half;
 }
 
+/* The half width falls with n: bisection. */
+size_t measure_runs_needed(double cv, double precision)
+{
+    size_t low = 1, high = MEASURE_RUNS_NEEDED_MAX; /* low is too few, high is taken to do */
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        const double t = measure_student_quantile(0.975, (double)(middle - 1));
+
+        if (t * cv / sqrt((double)middle) <= precision)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
 /* P(|T| > |t|) = I_x(df/2, 1/2) with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1, 26.5.27). x and 1 - x are
  * both formed from df and t: neither loses digits where it is small. */
 double measure_student_cdf(double t, double df)

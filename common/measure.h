@@ -26,6 +26,12 @@ struct measure_spread measure_spread(const double *values, size_t count);
 /* The mean's 95 % interval: mean -+ t(0.975; n - 1) s / sqrt(n) (Student 1908). spread->count >= 2. */
 void measure_mean_interval(const struct measure_spread *spread, double *low, double *high);
 
+/* How many runs make the mean's 95 % interval at most `precision` of the mean to either side, when runs vary by cv:
+ * the smallest n >= 2 with t(0.975; n - 1) cv / sqrt(n) <= precision; at most MEASURE_RUNS_NEEDED_MAX. cv >= 0;
+ * precision > 0. */
+#define MEASURE_RUNS_NEEDED_MAX 100000
+size_t measure_runs_needed(double cv, double precision);
+
 /* Student's t with df > 0 degrees of freedom, not only whole ones: P(T <= t), and the t with P(T <= t) = p for
  * 0 < p < 1. Both within 1e-10 of the exact value (relatively, where that is above 1). */
 double measure_student_cdf(double t, double df);

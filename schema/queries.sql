@@ -529,6 +529,24 @@ ORDER BY entry_id, ordinal;
 SELECT entry_id, tta_ns FROM run WHERE entry_id = ?1 AND state = 'reached' AND tta_ns IS NOT NULL
 ORDER BY ordinal;
 
+-- Labels may begin at -1, 0 or 1: the smallest tells how many epochs a label means.
+-- name: list_trials read
+SELECT run.entry_id, run.id, run.ordinal, run.state, run.tta_ns, run.tta_epoch_text,
+       (SELECT min(CAST(label AS REAL)) FROM epoch
+        WHERE epoch.run_id = run.id AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0))
+FROM run JOIN entry ON entry.id = run.entry_id
+WHERE entry.task = ?1 AND entry.state = 'accepted'
+ORDER BY run.entry_id, run.ordinal;
+
+-- ?3: 1 where a higher value is better, else -1.
+-- name: count_relapses read
+SELECT count(*), ifnull(sum(EXISTS (
+           SELECT 1 FROM epoch WHERE epoch.run_id = run.id
+           AND ifnull(epoch.attempt_id, 0) = ifnull(run.attempt_id, 0) AND epoch.seq > run.tta_seq
+           AND ?3 * CAST(epoch.value_text AS REAL) < ?3 * CAST(?2 AS REAL))), 0)
+FROM run JOIN entry ON entry.id = run.entry_id
+WHERE entry.task = ?1 AND entry.state = 'accepted' AND run.state = 'reached' AND run.tta_seq IS NOT NULL;
+
 -- name: list_range_standings read
 SELECT entry_id, from_date, to_ms FROM standing
 WHERE entry_id BETWEEN ?1 AND ?2 ORDER BY entry_id, from_ms;

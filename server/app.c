@@ -14,6 +14,7 @@
 #include "server/http/listener.h"
 #include "server/http/router.h"
 #include "server/page/access_pages.h"
+#include "server/page/analysis_pages.h"
 #include "server/page/pages.h"
 #include "server/page/review_pages.h"
 #include "server/store/lock.h"
@@ -123,7 +124,8 @@ struct store_reader *app_reader(struct app *app, struct error *err)
 static enum status open_parts(struct server *server, const struct app_options *options,
                               struct error *err)
 {
-    const struct route_table tables[] = {api_routes, page_routes, access_routes, review_routes};
+    const struct route_table tables[] = {api_routes, page_routes, access_routes, review_routes,
+                                         analysis_routes};
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct listener_options listen = {.app = &server->app,
                                       .listen = options->listen,

@@ -29,6 +29,9 @@ route_handler_fn handle_list_submissions, handle_get_submission,      /* submiss
 route_handler_fn handle_get_leaderboard, handle_get_records;          /* leaderboards.c */
 route_handler_fn handle_validate_logs, handle_post_logs;              /* mlperf.c */
 route_handler_fn handle_get_profile;                                  /* profile.c */
+route_handler_fn handle_get_tradeoff, handle_get_variance,            /* analysis.c */
+    handle_get_throughput, handle_get_scaling;                        /* analysis.c */
+route_handler_fn handle_get_compare, handle_get_paper;                /* compare.c, paper.c */
 route_handler_fn handle_get_entry;                                    /* entries.c */
 route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
 route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */

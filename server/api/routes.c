@@ -89,6 +89,12 @@ static const struct route routes[] = {
      .media = MEDIA_MULTIPART,
      .body_bytes_max = LOGS_BYTES_MAX},
     {.method = HTTP_GET, .pattern = "/v1/analysis/profile", .handle = handle_get_profile},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/tradeoff", .handle = handle_get_tradeoff},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/variance", .handle = handle_get_variance},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/throughput", .handle = handle_get_throughput},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/scaling", .handle = handle_get_scaling},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/compare", .handle = handle_get_compare},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/paper", .handle = handle_get_paper},
 
     {.method = HTTP_GET, .pattern = "/v1/leaderboards/{task}", .handle = handle_get_leaderboard},
     {.method = HTTP_GET,

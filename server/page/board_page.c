@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/clock.h"
+#include "server/page/analysis_page.h"
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
 #include "server/page/page_query.h"
@@ -569,6 +570,7 @@ static void fill_links(struct arena *arena, const struct task *task,
 {
     struct link_view *tabs = ARENA_NEW_ARRAY(arena, ARRAY_LEN(boards), struct link_view);
 
+    analysis_fill_tabs(arena, task, NULL, &view->analyses, &view->analyses_count);
     view->tabs = tabs;
     for (size_t i = 0; tabs != NULL && i < ARRAY_LEN(boards); i++) {
         struct board_query other = *query;

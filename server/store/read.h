@@ -54,6 +54,14 @@ enum status store_list_accepted(struct store_reader *reader, struct arena *arena
 
 enum status store_list_runs(struct store_reader *reader, struct arena *arena, int64_t entry_id,
                             struct run_record **rows, size_t *count, struct error *err);
+/* All runs of a task's accepted entries, by entry and ordinal. */
+enum status store_list_trials(struct store_reader *reader, struct arena *arena, struct str task,
+                              struct trial_record **rows, size_t *count, struct error *err);
+/* How many runs of a task's accepted entries reached its target, and how many of those had an evaluation that missed it
+ * later on. */
+enum status store_count_relapses(struct store_reader *reader, struct str task,
+                                 const char *target_text, bool higher_is_better, size_t *reached,
+                                 size_t *relapses, struct error *err);
 /* Runs that are running or unreachable now, newest first. */
 enum status store_list_live_runs(struct store_reader *reader, struct arena *arena, int limit,
                                  struct run_record **rows, size_t *count, struct error *err);

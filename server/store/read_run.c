@@ -34,6 +34,49 @@ enum status store_list_live_runs(struct store_reader *reader, struct arena *aren
     return list_runs(&run, rows, count, err);
 }
 
+enum status store_list_trials(struct store_reader *reader, struct arena *arena, struct str task,
+                              struct trial_record **rows, size_t *count, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_LIST_TRIALS, arena);
+    size_t capacity = 0;
+
+    *rows = NULL;
+    *count = 0;
+    query_bind_str(&run, task);
+    while (query_next(&run)) {
+        struct trial_record row = {.entry_id = query_i64(&run)};
+
+        row.run_id = query_i64(&run);
+        row.ordinal = query_i64(&run);
+        row.state = query_text(&run);
+        row.tta_ns = query_opt(&run);
+        row.epoch_text = query_text(&run);
+        row.has_first_label = query_double(&run, &row.first_label);
+        *rows = query_grow(&run, *rows, *count, &capacity, sizeof row);
+        if (*rows != NULL)
+            (*rows)[(*count)++] = row;
+    }
+    return query_end(&run, err);
+}
+
+enum status store_count_relapses(struct store_reader *reader, struct str task,
+                                 const char *target_text, bool higher_is_better, size_t *reached,
+                                 size_t *relapses, struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_COUNT_RELAPSES, NULL);
+    enum status status;
+
+    query_bind_str(&run, task);
+    query_bind_text(&run, target_text);
+    query_bind_i64(&run, higher_is_better ? 1 : -1);
+    status = query_row(&run, err);
+    if (status != ST_OK)
+        return status;
+    *reached = (size_t)query_i64(&run);
+    *relapses = (size_t)query_i64(&run);
+    return query_end(&run, err);
+}
+
 enum status store_get_run(struct store_reader *reader, struct arena *arena, int64_t id,
                           struct run_record *row, struct error *err)
 {

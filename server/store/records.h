@@ -300,6 +300,16 @@ struct run_record {
     const char *last_value_text; /* of the last evaluation, NULL without */
 };
 
+/* A run as the analyses read it. */
+struct trial_record {
+    int64_t entry_id, run_id, ordinal;
+    const char *state;
+    struct opt_i64 tta_ns;
+    const char *epoch_text; /* label of the crossing; NULL without */
+    bool has_first_label;
+    double first_label; /* the smallest of its labels */
+};
+
 struct epoch_record {
     int64_t seq;
     const char *label, *value_text;

@@ -1,0 +1,103 @@
+/* server/analysis/trials.c: entries and their runs, joined (see trials.h). */
+#include "server/analysis/trials.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/str.h"
+
+#define S_PER_NS 1e-9
+
+static bool read_number(const char *text, double *value);
+static double first_of(double smallest);
+static void fill_trial(const struct trial_record *from, bool counts_labels, struct trial *to);
+static bool counts_labels(const struct entry_record *entry);
+static int compare_runs(const void *key, const void *item);
+
+enum status trials_join(const struct entry_record *entries, size_t entry_count,
+                        const struct trial_record *runs, size_t run_count, struct arena *arena,
+                        struct trial_entry **joined, size_t *count, struct error *err)
+{
+    struct trial *trials = ARENA_NEW_ARRAY(arena, run_count, struct trial);
+
+    *joined = ARENA_NEW_ARRAY(arena, entry_count, struct trial_entry);
+    *count = 0;
+    if (*joined == NULL || trials == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for an analysis");
+    for (size_t i = 0; i < entry_count; i++) {
+        const struct entry_record *entry = &entries[i];
+        struct trial_entry *to = &(*joined)[*count];
+        const struct trial_record *found;
+        size_t first;
+
+        if (strcmp(entry->state, "accepted") != 0)
+            continue;
+        *to = (struct trial_entry){.entry = entry};
+        if (entry->tta_ns.has)
+            to->tta_s = (double)entry->tta_ns.value * S_PER_NS;
+        if (!read_number(entry->epoch_count_text, &to->epochs) || to->epochs <= 0.0)
+            to->epochs = 0.0;
+        found = run_count == 0 ? NULL
+                               : bsearch(&entry->id, runs, run_count, sizeof *runs, compare_runs);
+        first = found == NULL ? run_count : (size_t)(found - runs);
+        while (first > 0 && found != NULL && runs[first - 1].entry_id == entry->id)
+            first--;
+        to->trials = trials;
+        while (first < run_count && runs[first].entry_id == entry->id &&
+               to->trial_count < TRIAL_RUNS_MAX)
+            fill_trial(&runs[first++], counts_labels(entry), &trials[to->trial_count++]);
+        trials += to->trial_count;
+        (*count)++;
+    }
+    return ST_OK;
+}
+
+double trial_per_epoch(double tta_s, double epochs)
+{
+    return epochs > 0.0 ? tta_s / epochs : 0.0;
+}
+
+static int compare_runs(const void *key, const void *item)
+{
+    const int64_t id = *(const int64_t *)key, other = ((const struct trial_record *)item)->entry_id;
+
+    return (id > other) - (id < other);
+}
+
+static bool read_number(const char *text, double *value)
+{
+    return text != NULL && str_parse_double(str_from_cstr(text), value);
+}
+
+/* Whether its labels are names of epochs, of which the first is an epoch as well, and not counts of them. */
+static bool counts_labels(const struct entry_record *entry)
+{
+    double label, epochs;
+
+    return read_number(entry->epoch_text, &label) &&
+           read_number(entry->epoch_count_text, &epochs) && epochs > label;
+}
+
+/* Labels from -1 on mean two epochs more than they say, from 0 on one, and those from 1 on are such names as well
+ * when the entry's are (data of MLPerf: label + 1 - min(0, smallest label)). */
+static double first_of(double smallest)
+{
+    return smallest < 0.0 ? 1.0 - smallest : 1.0;
+}
+
+static void fill_trial(const struct trial_record *from, bool counts, struct trial *to)
+{
+    double label;
+
+    *to = (struct trial){.run = from->run_id, .ordinal = from->ordinal, .state = from->state};
+    if (strcmp(from->state, "reached") != 0 || !from->tta_ns.has)
+        return;
+    to->reached = true;
+    to->tta_s = (double)from->tta_ns.value * S_PER_NS;
+    if (!read_number(from->epoch_text, &label))
+        return;
+    to->epochs = counts ? label + first_of(from->has_first_label ? from->first_label : 0.0) : label;
+    if (to->epochs < 0.0)
+        to->epochs = 0.0;
+}

@@ -1,0 +1,29 @@
+/* server/api/analysis.h: which analyses there are of a task's entries, and how each is read and computed, for the API
+ * and its page alike.
+ * Ownership: as request.h. Threads: the worker's. */
+#ifndef DAYBREAK_SERVER_API_ANALYSIS_H
+#define DAYBREAK_SERVER_API_ANALYSIS_H
+
+#include "server/analysis/trials.h"
+#include "server/http/request.h"
+#include "server/store/read.h"
+
+enum analysis_kind {
+    ANALYSIS_TRADEOFF,
+    ANALYSIS_VARIANCE,
+    ANALYSIS_THROUGHPUT,
+    ANALYSIS_SCALING,
+    ANALYSIS_COUNT
+};
+
+const char *analysis_name(enum analysis_kind kind); /* last segment of both addresses: "variance" */
+const char *analysis_title(enum analysis_kind kind); /* of its page: "Variance" */
+
+#define ANALYSIS_ARENA_BYTES (128u << 20)
+
+/* Of a training task. base: of THROUGHPUT; 0: the slowest. ST_NOT_FOUND: there is no such base. */
+enum status analysis_load(struct store_reader *reader, const struct task *task,
+                          enum analysis_kind kind, int64_t base, struct arena *arena,
+                          struct analysis *analysis, struct error *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* server/api/paper.c: GET /v1/analysis/paper: the paper's claims, held against the entries here. */
+#include "server/api/paper.h"
+
+#include "common/decimal.h"
+#include "server/api/analysis.h"
+#include "server/api/api.h"
+#include "server/api/table_out.h"
+#include "server/app.h"
+
+void handle_get_paper(struct request *request, struct response *response)
+{
+    struct analysis analysis;
+    struct error err = {0};
+    struct arena arena;
+    struct store_reader *reader;
+    bool csv = false;
+
+    api_read_format(request, &csv, &err);
+    if (query_finish(&request->query, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    reader = api_begin_read(request, response);
+    if (reader == NULL)
+        return;
+    arena_init(&arena, ANALYSIS_ARENA_BYTES);
+    response_add_header(response, "Vary", "Accept");
+    if (paper_load(reader, request->app->tasks, &arena, &analysis, &err) != ST_OK) {
+        response_send_error(response, &err);
+    } else if (csv) {
+        table_out_csv(response_begin(response, 200, "text/csv; charset=utf-8"),
+                      &analysis.parts[0].table);
+    } else {
+        struct json_out out = {response_begin(response, 200, "application/json"), false};
+
+        json_out_begin(&out, NULL, '{');
+        table_out_members(&out, &analysis);
+        json_out_end(&out, '}');
+    }
+    api_end_read(reader);
+    arena_fini(&arena);
+}
+
+static enum status load_task(struct store_reader *reader, const struct task *task,
+                             struct arena *arena, struct paper_task *to, struct error *err)
+{
+    const struct str id = str_from_cstr(task->id);
+    struct entry_record *entries;
+    struct trial_record *runs;
+    struct trial_entry *joined;
+    size_t entry_count, run_count;
+    enum status status = store_list_entries(reader, arena, id, &entries, &entry_count, err);
+
+    *to = (struct paper_task){.task = task};
+    if (status == ST_OK)
+        status = store_list_trials(reader, arena, id, &runs, &run_count, err);
+    if (status == ST_OK)
+        status = trials_join(entries, entry_count, runs, run_count, arena, &joined,
+                             &to->entry_count, err);
+    if (status == ST_OK && task->dawnbench != NULL)
+        status = store_count_relapses(reader, id, task->target_text, task->higher_is_better,
+                                      &to->curves, &to->relapses, err);
+    to->entries = status == ST_OK ? joined : NULL;
+    return status;
+}
+
+enum status paper_load(struct store_reader *reader, const struct task_table *tasks,
+                       struct arena *arena, struct analysis *analysis, struct error *err)
+{
+    struct paper_task *loaded = ARENA_NEW_ARRAY(arena, tasks->count, struct paper_task);
+    size_t count = 0;
+    enum status status = ST_OK;
+
+    if (loaded == NULL)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for an analysis");
+    for (size_t i = 0; i < tasks->count && status == ST_OK; i++)
+        if (tasks->tasks[i].phase == TASK_TRAIN)
+            status = load_task(reader, &tasks->tasks[i], arena, &loaded[count++], err);
+    return status == ST_OK ? paper_build(loaded, count, arena, analysis, err) : status;
+}

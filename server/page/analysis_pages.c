@@ -1,0 +1,172 @@
+/* server/page/analysis_pages.c: see analysis_pages.h. */
+#include "server/page/analysis_pages.h"
+
+#include <string.h>
+
+#include "server/api/compare.h"
+#include "server/api/paper.h"
+#include "server/app.h"
+#include "server/page/analysis_page.h"
+#include "server/page/page_query.h"
+#include "server/page/page_work.h"
+
+static enum status draw_history(struct page_work *work, struct buf *out);
+static enum status draw_tradeoff(struct page_work *work, struct buf *out);
+static enum status draw_variance(struct page_work *work, struct buf *out);
+static enum status draw_throughput(struct page_work *work, struct buf *out);
+static enum status draw_scaling(struct page_work *work, struct buf *out);
+static enum status draw_compare(struct page_work *work, struct buf *out);
+static enum status draw_paper(struct page_work *work, struct buf *out);
+
+static void handle_history(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_history);
+}
+
+static void handle_tradeoff(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_tradeoff);
+}
+
+static void handle_variance(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_variance);
+}
+
+static void handle_throughput(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_throughput);
+}
+
+static void handle_scaling(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_scaling);
+}
+
+static void handle_compare(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_compare);
+}
+
+static void handle_paper(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_paper);
+}
+
+static const struct route routes[] = {
+    {.method = HTTP_GET,
+     .pattern = "/tasks/{task}/history",
+     .handle = handle_history,
+     .html = true},
+    {.method = HTTP_GET,
+     .pattern = "/tasks/{task}/tradeoff",
+     .handle = handle_tradeoff,
+     .html = true},
+    {.method = HTTP_GET,
+     .pattern = "/tasks/{task}/variance",
+     .handle = handle_variance,
+     .html = true},
+    {.method = HTTP_GET,
+     .pattern = "/tasks/{task}/throughput",
+     .handle = handle_throughput,
+     .html = true},
+    {.method = HTTP_GET,
+     .pattern = "/tasks/{task}/scaling",
+     .handle = handle_scaling,
+     .html = true},
+    {.method = HTTP_GET, .pattern = "/compare", .handle = handle_compare, .html = true},
+    {.method = HTTP_GET, .pattern = "/docs/paper", .handle = handle_paper, .html = true},
+};
+const struct route_table analysis_routes = {routes, ARRAY_LEN(routes)};
+
+static enum status draw_history(struct page_work *work, struct buf *out)
+{
+    const struct task *task = page_find_task(work, work->request->args[0]);
+    struct history_page data = {.task = task};
+    const struct kept *kept = task == NULL ? NULL : page_hold_board(work, task);
+
+    if (kept == NULL)
+        return work->err.status;
+    for (int by = 0; by <= BOARD_ENERGY && data.board_count < HISTORY_BOARDS_MAX; by++) {
+        struct record *records;
+        size_t count;
+
+        if (!board_by_fits((enum board_by)by, task))
+            continue;
+        if (records_list(kept, task, (enum board_by)by, &work->arena, &records, &count,
+                         &work->err) != ST_OK)
+            return work->err.status;
+        data.boards[data.board_count].by = (enum board_by)by;
+        data.boards[data.board_count].records = records;
+        data.boards[data.board_count++].count = count;
+    }
+    page_render_history(out, &work->frame, &data);
+    return ST_OK;
+}
+
+/* Those of training tasks: an inference has no runs. */
+static enum status draw_analysis(struct page_work *work, enum analysis_kind kind, struct buf *out)
+{
+    struct analysis analysis;
+    struct analysis_page data = {.kind = kind, .analysis = &analysis};
+    struct str base = {0};
+
+    data.task = page_find_task(work, work->request->args[0]);
+    if (data.task == NULL)
+        return work->err.status;
+    if (data.task->phase != TASK_TRAIN)
+        return error_set(&work->err, ST_NOT_FOUND, NULL,
+                         "%s has no such analysis: it is no training", data.task->title);
+    if (kind == ANALYSIS_THROUGHPUT && query_read_text(&work->request->query, "base", &base) &&
+        (!str_parse_i64(base, &data.base) || data.base <= 0))
+        return error_set(&work->err, ST_INVALID, "base", "base is the id of an entry");
+    if (analysis_load(work->reader, data.task, kind, data.base, &work->arena, &analysis,
+                      &work->err) != ST_OK)
+        return work->err.status;
+    page_render_analysis(out, &work->frame, &data);
+    return ST_OK;
+}
+
+static enum status draw_tradeoff(struct page_work *work, struct buf *out)
+{
+    return draw_analysis(work, ANALYSIS_TRADEOFF, out);
+}
+
+static enum status draw_variance(struct page_work *work, struct buf *out)
+{
+    return draw_analysis(work, ANALYSIS_VARIANCE, out);
+}
+
+static enum status draw_throughput(struct page_work *work, struct buf *out)
+{
+    return draw_analysis(work, ANALYSIS_THROUGHPUT, out);
+}
+
+static enum status draw_scaling(struct page_work *work, struct buf *out)
+{
+    return draw_analysis(work, ANALYSIS_SCALING, out);
+}
+
+static enum status draw_compare(struct page_work *work, struct buf *out)
+{
+    struct compare_form form = {0};
+    struct analysis analysis;
+
+    compare_read_form(&work->request->query, &form, &work->err);
+    if (work->err.status != ST_OK ||
+        compare_load(work->reader, &form, &work->arena, &analysis, &work->err) != ST_OK)
+        return work->err.status;
+    page_render_compare(out, &work->frame, &form, &analysis);
+    return ST_OK;
+}
+
+static enum status draw_paper(struct page_work *work, struct buf *out)
+{
+    struct analysis analysis;
+
+    if (paper_load(work->reader, work->request->app->tasks, &work->arena, &analysis, &work->err) !=
+        ST_OK)
+        return work->err.status;
+    page_render_paper(out, &work->frame, &analysis);
+    return ST_OK;
+}
