@@ -803,6 +803,18 @@ INSERT INTO event (attempt_id, seq, kind, bytes, sha256, received_ms) VALUES (?1
 -- name: find_event write
 SELECT sha256 FROM event WHERE attempt_id = ?1 AND seq = ?2;
 
+-- name: insert_run_profile write
+INSERT INTO run_profile (attempt_id, run_id, bytes, sha256, received_ms) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: find_run_profile write
+SELECT sha256 FROM run_profile WHERE attempt_id = ?1;
+
+-- That of the attempt which made the run's result.
+-- name: get_run_profile read
+SELECT run_profile.bytes
+FROM run JOIN run_profile ON run_profile.run_id = run.id AND run_profile.attempt_id = run.attempt_id
+WHERE run.id = ?1;
+
 -- name: list_expired_attempts write
 SELECT id, job_id, run_id FROM attempt WHERE state = 'leased' AND lease_until_ms < ?1 ORDER BY id;
 

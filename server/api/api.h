@@ -35,6 +35,8 @@ route_handler_fn handle_get_compare, handle_get_paper;                /* compare
 route_handler_fn handle_get_entry;                                    /* entries.c */
 route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
 route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */
+route_handler_fn handle_put_profile, handle_get_run_profile;          /* run_profile.c */
+route_handler_fn handle_get_roofline;                                 /* roofline.c */
 route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job, /* jobs.c */
     handle_get_queue;                                                 /* jobs.c */
 route_handler_fn handle_list_agents, handle_get_agent;                /* agents.c */

@@ -1,4 +1,5 @@
 /* server/api/routes.c: which handler answers which call; schema/openapi.yaml describes the same calls. */
+#include "common/run_profile.h"
 #include "server/api/api.h"
 
 /* A file as JSON text may grow by its escapes; two of 64 KiB, and the envelope. */
@@ -95,6 +96,7 @@ static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/v1/analysis/scaling", .handle = handle_get_scaling},
     {.method = HTTP_GET, .pattern = "/v1/analysis/compare", .handle = handle_get_compare},
     {.method = HTTP_GET, .pattern = "/v1/analysis/paper", .handle = handle_get_paper},
+    {.method = HTTP_GET, .pattern = "/v1/analysis/roofline", .handle = handle_get_roofline},
 
     {.method = HTTP_GET, .pattern = "/v1/leaderboards/{task}", .handle = handle_get_leaderboard},
     {.method = HTTP_GET,
@@ -105,6 +107,7 @@ static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/v1/prices/{price}", .handle = handle_get_price},
     {.method = HTTP_GET, .pattern = "/v1/runs/{run}", .handle = handle_get_run},
     {.method = HTTP_GET, .pattern = "/v1/runs/{run}/epochs", .handle = handle_get_epochs},
+    {.method = HTTP_GET, .pattern = "/v1/runs/{run}/profile", .handle = handle_get_run_profile},
 
     {.method = HTTP_POST,
      .pattern = "/v1/jobs",
@@ -141,6 +144,12 @@ static const struct route routes[] = {
      .scopes = SCOPE_AGENT,
      .media = MEDIA_NDJSON,
      .body_bytes_max = EVENTS_BYTES_MAX},
+    {.method = HTTP_POST,
+     .pattern = "/v1/agent/attempts/{attempt}/profile",
+     .handle = handle_put_profile,
+     .scopes = SCOPE_AGENT,
+     .media = MEDIA_JSON,
+     .body_bytes_max = RUN_PROFILE_BYTES_MAX},
     {.method = HTTP_POST,
      .pattern = "/v1/agent/attempts/{attempt}/finish",
      .handle = handle_finish,

@@ -74,6 +74,10 @@ enum status store_list_epochs(struct store_reader *reader, struct arena *arena, 
 enum status store_get_epoch(struct store_reader *reader, struct arena *arena, int64_t run_id,
                             int64_t seq, struct epoch_record *epoch, struct error *err);
 
+/* What the agent measured of the run's training step, as it was sent. ST_NOT_FOUND "no-profile". */
+enum status store_get_run_profile(struct store_reader *reader, struct arena *arena, int64_t run_id,
+                                  struct str *bytes, struct error *err);
+
 struct submission_filter {
     struct str task, state, author; /* len 0: any */
     struct opt_i64 token_id;

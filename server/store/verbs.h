@@ -339,6 +339,16 @@ struct append_events {
 };
 enum status verb_append_events(struct db *db, struct arena *arena, void *args, struct error *err);
 
+/* What was measured of the attempt's training step, before finish; renews the lease. The same bytes again change nothing;
+ * ST_CONFLICT "profile-conflict": others are there. */
+struct put_profile {
+    int64_t agent_id;
+    struct str fence;
+    struct str bytes; /* run_profile_read() took them */
+    int64_t run_id;   /* out */
+};
+enum status verb_put_profile(struct db *db, struct arena *arena, void *args, struct error *err);
+
 /* Closes attempt, run and job, and the entry with its last run. A repeat of the same finish is answered alike;
  * another one: ST_CONFLICT "finish-conflict". ST_CONFLICT "event-gap": last_seq is not what is stored
  * (expected_seq). */

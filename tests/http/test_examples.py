@@ -77,7 +77,8 @@ STEPS = (
     Step("listAgents"), Step("getAgent", agent="agent"),
     Step("claimJob", "agent-token", {"attempt": "attempt"}),
     Step("heartbeat", "agent-token", attempt="attempt"), Step("sendEvents", "agent-token", attempt="attempt"),
-    Step("getRun", run="run"), Step("getEpochs", run="run"),
+    Step("sendProfile", "agent-token", attempt="attempt"), Step("getRun", run="run"), Step("getEpochs", run="run"),
+    Step("getRunProfile", run="run"), Step("getRoofline", run="run"),
     Step("finishAttempt", "agent-token", attempt="attempt"),
     Step("createJobs", "operator", {"job": "jobs.0"}, body=QUICK, again=True),
     Step("claimJob", "agent-token", {"attempt": "attempt"}, body={"claim_id": "another", "wait_ms": 0}, again=True),
@@ -291,7 +292,7 @@ class Runner:
             if p["in"] == "path":
                 target = target.replace("{" + p["name"] + "}", urllib.parse.quote(str(value), safe=""))
             elif p["in"] == "query" and "example" in p:
-                query.append((p["name"], p["example"]))
+                query.append((p["name"], value))
         return target + (("&" if "?" in target else "?") + urllib.parse.urlencode(query) if query else "")
 
     @staticmethod
