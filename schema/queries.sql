@@ -797,6 +797,13 @@ SET state = 'finished', result = ?2, reason = ?3, plan = ?4, finish_sha256 = ?5,
     heartbeat_ms = ?6
 WHERE id = ?1;
 
+-- The newest first.
+-- name: list_job_attempts read
+SELECT attempt.fence, attempt.agent_id, agent.name, attempt.state, attempt.reason, attempt.result, attempt.phase,
+       attempt.created_ms, attempt.started_ms, attempt.heartbeat_ms, attempt.ended_ms, attempt.last_seq
+FROM attempt JOIN agent ON agent.id = attempt.agent_id
+WHERE attempt.job_id = ?1 ORDER BY attempt.id DESC LIMIT ?2;
+
 -- name: insert_event write
 INSERT INTO event (attempt_id, seq, kind, bytes, sha256, received_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 

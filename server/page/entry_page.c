@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "common/measure.h"
+#include "server/page/cite.h"
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
 #include "server/page/render.h"
@@ -41,6 +42,10 @@ void page_render_entry(struct buf *out, const struct page_frame *frame,
         .reason = layout_text(entry->reason),
         .tier = layout_tier(arena, entry->tier, entry->run_count > 0, entry->run_count, false, 0.0),
         .json_href = format_text(arena, "/v1/entries/%" PRId64, entry->id),
+        .bibtex = cite_bibtex(arena, data->task, entry, data->origin),
+        .badge_href = format_text(arena, "/badge/%" PRId64 ".svg", entry->id),
+        .badge_html = cite_badge_html(arena, entry->id, data->origin),
+        .badge_markdown = cite_badge_markdown(arena, entry->id, data->origin),
     };
 
     title.title = format_text(arena, "%.*s on %s", STR_ARG(view.heading), data->task->title);
@@ -174,6 +179,17 @@ static void add_fact(struct fact_view *facts, size_t *count, const char *term, s
         facts[(*count)++] = layout_fact(term, value);
 }
 
+/* A fact that has a page of its own. */
+static void add_named(struct arena *arena, struct fact_view *facts, size_t *count, const char *term,
+                      const char *folder, const char *name)
+{
+    const size_t before = *count;
+
+    add_fact(facts, count, term, layout_text(name));
+    if (*count > before)
+        facts[before].href = layout_address(arena, folder, layout_text(name));
+}
+
 static void fill_facts(struct arena *arena, const struct entry_page *data, struct entry_view *view)
 {
     const struct entry_record *entry = data->entry;
@@ -182,9 +198,9 @@ static void fill_facts(struct arena *arena, const struct entry_page *data, struc
 
     if (facts == NULL)
         return;
-    add_fact(facts, &count, "Author", layout_text(entry->author));
+    add_named(arena, facts, &count, "Author", "/authors/", entry->author);
     add_fact(facts, &count, "Model", layout_text(entry->model));
-    add_fact(facts, &count, "Hardware", layout_text(entry->hardware));
+    add_named(arena, facts, &count, "Hardware", "/hardware/", entry->hardware);
     add_fact(facts, &count, "Framework", layout_text(entry->framework));
     add_fact(facts, &count, "Date", layout_text(entry->entry_date));
     add_fact(facts, &count, "Source", layout_text(entry->source));

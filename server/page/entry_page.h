@@ -11,6 +11,7 @@
 #include "server/store/records.h"
 
 struct entry_page {
+    struct str origin; /* "https://daybreak.example": where we are reached */
     const struct task *task;
     const struct entry_record *entry;
     const struct board *boards; /* those that the task has */

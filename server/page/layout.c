@@ -3,6 +3,9 @@
 
 #include "common/build.h"
 #include "server/page/format.h"
+#include "server/page/render.h"
+
+#define ADDRESS_BYTES_MAX 4096
 
 static const struct {
     const char *name, *label;
@@ -14,8 +17,8 @@ static const struct {
 
 struct layout_view layout_make(const struct page_frame *frame, const struct page_title *title)
 {
-    static const char *const labels[] = {"Tasks", "Queue and agents", "Submissions", "Tokens"};
-    static const char *const hrefs[] = {"/", "/queue", "/submissions", "/tokens"};
+    static const char *const labels[] = {"Tasks", "Queue", "Agents", "Submissions", "Tokens"};
+    static const char *const hrefs[] = {"/", "/queue", "/agents", "/submissions", "/tokens"};
     const size_t nav_count = frame->may_issue ? ARRAY_LEN(labels) : ARRAY_LEN(labels) - 1;
     struct link_view *nav = ARENA_NEW_ARRAY(frame->arena, ARRAY_LEN(labels), struct link_view);
     struct theme_view *choices =
@@ -76,6 +79,19 @@ struct tier_view layout_tier(struct arena *arena, const char *tier, bool has_n, 
 struct fact_view layout_fact(const char *term, struct str value)
 {
     return (struct fact_view){.term = str_from_cstr(term), .value = value};
+}
+
+struct str layout_address(struct arena *arena, const char *folder, struct str name)
+{
+    struct buf address;
+    struct str kept;
+
+    buf_init(&address, ADDRESS_BYTES_MAX);
+    buf_append_cstr(&address, folder);
+    render_append_url(&address, name);
+    kept = str_from_cstr(address.failed ? NULL : arena_copy(arena, buf_str(&address)));
+    buf_fini(&address);
+    return kept;
 }
 
 struct str layout_text(const char *text)

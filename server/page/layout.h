@@ -17,6 +17,7 @@ enum page_section {
     SECTION_NONE,
     SECTION_TASKS,
     SECTION_QUEUE,
+    SECTION_AGENTS,
     SECTION_SUBMISSIONS,
     SECTION_TOKENS
 };
@@ -46,6 +47,9 @@ struct layout_view layout_make(const struct page_frame *frame, const struct page
 struct tier_view layout_tier(struct arena *arena, const char *tier, bool has_n, int64_t n,
                              bool has_cv, double cv);
 struct fact_view layout_fact(const char *term, struct str value);
+
+/* A local address: the folder as it is, then the name as one component: "/authors/Ada%20Example". */
+struct str layout_address(struct arena *arena, const char *folder, struct str name);
 
 struct str layout_text(const char *text);                        /* NULL: empty */
 struct str layout_either(const char *text, const char *instead); /* instead for NULL or "" */

@@ -5,6 +5,7 @@
 #include "server/api/boards.h"
 #include "server/app.h"
 #include "server/page/assets.h"
+#include "server/page/format.h"
 #include "server/page/pages.h"
 #include "server/page/render.h"
 
@@ -54,7 +55,7 @@ void page_make_frame(struct request *request, struct arena *arena, struct page_f
 
 void page_send(struct request *request, struct response *response, page_draw_fn *draw)
 {
-    struct page_work work = {.request = request};
+    struct page_work work = {.request = request, .status = 200};
     struct buf page, *out;
 
     arena_init(&work.arena, PAGE_ARENA_BYTES);
@@ -75,11 +76,18 @@ void page_send(struct request *request, struct response *response, page_draw_fn 
         response_add_header(response, "Cache-Control",
                             request->csrf == NULL ? "no-cache" : "private, no-store");
         response_add_header(response, "Vary", "Cookie");
-        out = response_begin_html(response, 200);
+        out = response_begin_html(response, work.status);
         buf_append(out, buf_str(&page));
     }
     buf_fini(&page);
     arena_fini(&work.arena);
+}
+
+struct str page_origin(const struct request *request, struct arena *arena)
+{
+    const struct str host = request_header(request, "Host");
+
+    return format_text(arena, "%s://%.*s", request->is_secure ? "https" : "http", STR_ARG(host));
 }
 
 const struct task *page_find_task(struct page_work *work, struct str id)

@@ -20,6 +20,7 @@ struct page_work {
     struct store_reader *reader;
     const struct task *held; /* whose boards are read until the page is drawn; NULL: none */
     bool held_all;
+    int status; /* of the answer; 200 */
     struct error err;
 };
 
@@ -27,6 +28,9 @@ struct page_work {
 typedef enum status page_draw_fn(struct page_work *work, struct buf *out);
 
 void page_send(struct request *request, struct response *response, page_draw_fn *draw);
+
+/* "https://HOST" as the request names it: for what leaves the page, such as code to embed. */
+struct str page_origin(const struct request *request, struct arena *arena);
 
 /* NULL: work->err says that there is none. */
 const struct task *page_find_task(struct page_work *work, struct str id);

@@ -7,6 +7,7 @@
 #include "server/api/profile.h"
 #include "server/app.h"
 #include "server/page/assets.h"
+#include "server/page/badge.h"
 #include "server/page/board_page.h"
 #include "server/page/entry_page.h"
 #include "server/page/feed.h"
@@ -16,7 +17,6 @@
 #include "server/page/price_page.h"
 #include "server/page/problem_page.h"
 #include "server/page/profile_page.h"
-#include "server/page/queue_page.h"
 #include "server/page/run_page.h"
 #include "server/store/read.h"
 
@@ -29,7 +29,6 @@ static enum status draw_run(struct page_work *work, struct buf *out);
 static enum status draw_entry(struct page_work *work, struct buf *out);
 static enum status draw_price(struct page_work *work, struct buf *out);
 static enum status draw_profile(struct page_work *work, struct buf *out);
-static enum status draw_queue(struct page_work *work, struct buf *out);
 
 static void handle_home(struct request *request, struct response *response)
 {
@@ -59,17 +58,6 @@ static void handle_price(struct request *request, struct response *response)
 static void handle_profile(struct request *request, struct response *response)
 {
     page_send(request, response, draw_profile);
-}
-
-static void handle_queue(struct request *request, struct response *response)
-{
-    page_send(request, response, draw_queue);
-}
-
-static void handle_agents(struct request *request, struct response *response)
-{
-    (void)request;
-    response_send_redirect(response, 303, "/queue#agents-h");
 }
 
 /* A local address of visible ASCII, so that it can stand in a header and leads nowhere else. */
@@ -122,8 +110,7 @@ static const struct route routes[] = {
     {.method = HTTP_GET, .pattern = "/entries/{entry}", .handle = handle_entry, .html = true},
     {.method = HTTP_GET, .pattern = "/prices/{price}", .handle = handle_price, .html = true},
     {.method = HTTP_GET, .pattern = "/profile", .handle = handle_profile, .html = true},
-    {.method = HTTP_GET, .pattern = "/queue", .handle = handle_queue, .html = true},
-    {.method = HTTP_GET, .pattern = "/agents", .handle = handle_agents, .html = true},
+    {.method = HTTP_GET, .pattern = "/badge/{file}", .handle = handle_get_badge},
     {.method = HTTP_GET, .pattern = "/theme", .handle = handle_theme, .html = true},
     {.method = HTTP_GET, .pattern = "/assets/{version}/{name}", .handle = handle_get_asset},
 };
@@ -245,8 +232,10 @@ static enum status draw_entry(struct page_work *work, struct buf *out)
     struct submission_record submission;
     struct check_record *checks;
     struct flag_record *flags;
-    struct entry_page data = {
-        .entry = &entry, .boards = boards, .board_count = PAGE_BOARDS_PER_TASK};
+    struct entry_page data = {.origin = page_origin(work->request, &work->arena),
+                              .entry = &entry,
+                              .boards = boards,
+                              .board_count = PAGE_BOARDS_PER_TASK};
     const struct kept *kept;
     int64_t id;
 
@@ -308,22 +297,5 @@ static enum status draw_profile(struct page_work *work, struct buf *out)
     data.form = &form;
     data.profile = &profile;
     page_render_profile(out, &work->frame, &data);
-    return ST_OK;
-}
-
-static enum status draw_queue(struct page_work *work, struct buf *out)
-{
-    struct queue_page data = {.tasks = work->request->app->tasks};
-    struct job_record *jobs;
-    struct agent_record *agents;
-
-    if (store_list_queue(work->reader, &work->arena, work->frame.now_ms, (struct queue_key){0},
-                         QUEUE_JOBS_MAX, &jobs, &data.job_count, &work->err) != ST_OK ||
-        store_list_agents(work->reader, &work->arena, work->frame.now_ms, 0, QUEUE_AGENTS_MAX,
-                          &agents, &data.agent_count, &work->err) != ST_OK)
-        return work->err.status;
-    data.jobs = jobs;
-    data.agents = agents;
-    page_render_queue(out, &work->frame, &data);
     return ST_OK;
 }

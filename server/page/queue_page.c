@@ -1,9 +1,18 @@
-/* server/page/queue_page.c: jobs and agents. */
+/* server/page/queue_page.c: jobs that wait or run. */
 #include "server/page/queue_page.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "server/page/format.h"
+
+struct str queue_reason(const struct job_record *job)
+{
+    if (strcmp(job->state, "queued") != 0 || (job->reason != NULL && job->reason[0] != '\0'))
+        return layout_text(job->reason);
+    return job->takeable ? STR("an agent that can take it is busy")
+                         : STR("no live agent can take it");
+}
 
 static void fill_jobs(struct arena *arena, const struct queue_page *data, int64_t now_ms,
                       struct queue_view *view)
@@ -24,56 +33,40 @@ static void fill_jobs(struct arena *arena, const struct queue_page *data, int64_
             .run_href = format_text(arena, "/runs/%" PRId64, job->run_id),
             .state = layout_text(job->state),
             .agent = layout_either(job->agent_name, "-"),
-            .reason = layout_text(job->reason),
             .since = format_age(arena, now_ms - job->queued_ms),
         };
-        if (strcmp(job->state, "queued") == 0 && rows[i].reason.len == 0)
-            rows[i].reason = job->takeable ? STR("an agent that can take it is busy")
-                                           : STR("no live agent can take it");
+        rows[i].reason = queue_reason(job);
     }
     view->jobs = rows;
     view->jobs_count = rows == NULL ? 0 : data->job_count;
     view->jobs_heading = format_counted(arena, (int64_t)data->job_count, "job", "jobs");
 }
 
-static void fill_agents(struct arena *arena, const struct queue_page *data, int64_t now_ms,
-                        struct queue_view *view)
+static struct str agents_words(struct arena *arena, const struct queue_page *data)
 {
-    struct agent_row_view *rows = ARENA_NEW_ARRAY(arena, data->agent_count, struct agent_row_view);
+    size_t idle = 0;
 
-    for (size_t i = 0; rows != NULL && i < data->agent_count; i++) {
-        const struct agent_record *agent = &data->agents[i];
-
-        rows[i] = (struct agent_row_view){
-            .name = layout_text(agent->name),
-            .state = layout_text(agent->state),
-            .hardware = layout_text(agent->hardware),
-            .heard = format_age(arena, now_ms - agent->heartbeat_ms),
-            .build = layout_text(agent->build),
-            .doing = STR("-"),
-        };
-        if (agent->run_id.has) {
-            rows[i].doing = format_text(arena, "run %" PRId64, agent->run_id.value);
-            rows[i].doing_href = format_text(arena, "/runs/%" PRId64, agent->run_id.value);
-        }
-    }
-    view->agents = rows;
-    view->agents_count = rows == NULL ? 0 : data->agent_count;
-    view->agents_heading = format_counted(arena, (int64_t)data->agent_count, "agent", "agents");
+    for (size_t i = 0; i < data->agent_count; i++)
+        idle += strcmp(data->agents[i].state, "idle") == 0;
+    if (data->agent_count == 0)
+        return STR("No agent has registered.");
+    return format_text(
+        arena, "%.*s listed, %zu of them idle.",
+        STR_ARG(format_counted(arena, (int64_t)data->agent_count, "agent is", "agents are")), idle);
 }
 
 void page_render_queue(struct buf *out, const struct page_frame *frame,
                        const struct queue_page *data)
 {
     const struct page_title title = {
-        .title = STR("Queue and agents"),
-        .description = STR("What waits, what runs, and on which agents."),
+        .title = STR("Queue"),
+        .description = STR("What waits and what runs, in order, and why."),
         .section = SECTION_QUEUE,
         .script = "queue.js",
     };
     struct queue_view view = {.page = layout_make(frame, &title)};
 
     fill_jobs(frame->arena, data, frame->now_ms, &view);
-    fill_agents(frame->arena, data, frame->now_ms, &view);
+    view.agents = agents_words(frame->arena, data);
     template_queue(out, &view);
 }

@@ -1,4 +1,4 @@
-/* server/page/queue_page.h: /queue: the jobs that wait or run, and the agents with what each does.
+/* server/page/queue_page.h: /queue: the jobs that wait or run, in order.
  * Ownership: as layout.h. Threads: pure, any. */
 #ifndef DAYBREAK_SERVER_PAGE_QUEUE_PAGE_H
 #define DAYBREAK_SERVER_PAGE_QUEUE_PAGE_H
@@ -17,6 +17,9 @@ struct queue_page {
     const struct agent_record *agents;
     size_t agent_count;
 };
+
+/* Why it waits, or how it ended. */
+struct str queue_reason(const struct job_record *job);
 
 void page_render_queue(struct buf *out, const struct page_frame *frame,
                        const struct queue_page *data);

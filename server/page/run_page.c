@@ -157,6 +157,15 @@ static void fill_figures(struct arena *arena, const struct run_page *data, struc
     view->figures_count = facts.count;
 }
 
+static void add_linked(struct facts *facts, const char *term, struct str value, struct str href)
+{
+    const size_t before = facts->count;
+
+    add_fact(facts, term, value);
+    if (facts->count > before)
+        facts->items[before].href = href;
+}
+
 static void fill_facts(struct arena *arena, const struct run_page *data, struct run_view *view)
 {
     const struct run_record *run = data->run;
@@ -165,6 +174,10 @@ static void fill_facts(struct arena *arena, const struct run_page *data, struct 
 
     add_fact(&facts, "Hardware",
              layout_either(run->hardware, entry->hardware == NULL ? "" : entry->hardware));
+    if (facts.count > 0) /* of the entry, whose page of hardware lists it */
+        facts.items[0].href = layout_address(
+            arena, "/hardware/",
+            layout_either(entry->hardware, run->hardware == NULL ? "" : run->hardware));
     add_fact(&facts, "Framework", layout_text(entry->framework));
     add_fact(&facts, "Price per hour",
              entry->cost_per_hour_text == NULL
@@ -178,7 +191,11 @@ static void fill_facts(struct arena *arena, const struct run_page *data, struct 
         add_fact(&facts, "Seed", format_text(arena, "%" PRId64, run->seed.value));
     add_fact(&facts, "Plan", layout_text(run->plan));
     if (run->agent_id.has)
-        add_fact(&facts, "Agent", format_text(arena, "%" PRId64, run->agent_id.value));
+        add_linked(&facts, "Agent", format_text(arena, "%" PRId64, run->agent_id.value),
+                   format_text(arena, "/agents#agent-%" PRId64, run->agent_id.value));
+    if (run->job_id.has)
+        add_linked(&facts, "Job", format_text(arena, "%" PRId64, run->job_id.value),
+                   format_text(arena, "/jobs/%" PRId64, run->job_id.value));
     add_fact(&facts, "Attempt", layout_text(run->fence));
     if (run->started_ms.has)
         add_fact(&facts, "Started", format_instant(arena, run->started_ms.value));

@@ -9,8 +9,17 @@ const char *const board_tier_words[BOARD_TIER_COUNT + 1] = {"reported", "witness
 const char *const board_best_words[BOARD_BEST_COUNT + 1] = {"entry", "author", NULL};
 
 static bool is_text(const char *text, struct str wanted);
-static bool has_part(const char *text, struct str part);
 static bool is_cloud(const char *cloud, struct str wanted);
+
+bool filter_has_part(const char *text, struct str part)
+{
+    const size_t length = text == NULL ? 0 : strlen(text);
+
+    for (size_t i = 0; part.len > 0 && i + part.len <= length; i++)
+        if (strncasecmp(text + i, part.data, part.len) == 0)
+            return true;
+    return part.len == 0;
+}
 
 bool board_filter_is_empty(const struct board_filter *filter)
 {
@@ -21,9 +30,10 @@ bool board_filter_is_empty(const struct board_filter *filter)
 bool board_filter_passes(const struct board_filter *filter, const struct board_entry *row)
 {
     return (filter->tier.len == 0 || is_text(row->tier, filter->tier)) &&
-           (has_part(row->hardware, filter->hardware) ||
+           (filter_has_part(row->hardware, filter->hardware) ||
             is_text(row->device_kind, filter->hardware)) &&
-           has_part(row->framework, filter->framework) && is_cloud(row->cloud, filter->cloud) &&
+           filter_has_part(row->framework, filter->framework) &&
+           is_cloud(row->cloud, filter->cloud) &&
            (!filter->has_devices || (row->has_devices && row->devices == filter->devices)) &&
            (!filter->has_from || row->date_days >= filter->from_days) &&
            (!filter->has_to || row->date_days <= filter->to_days);
@@ -50,16 +60,6 @@ static bool is_text(const char *text, struct str wanted)
 {
     return text != NULL && strlen(text) == wanted.len &&
            strncasecmp(text, wanted.data, wanted.len) == 0;
-}
-
-static bool has_part(const char *text, struct str part)
-{
-    const size_t length = text == NULL ? 0 : strlen(text);
-
-    for (size_t i = 0; part.len > 0 && i + part.len <= length; i++)
-        if (strncasecmp(text + i, part.data, part.len) == 0)
-            return true;
-    return part.len == 0;
 }
 
 static bool is_cloud(const char *cloud, struct str wanted)

@@ -28,6 +28,9 @@ struct board_filter {
     int64_t from_days, to_days;
 };
 
+/* Whether the text has the part, whatever the case; every text has the empty one. */
+bool filter_has_part(const char *text, struct str part);
+
 bool board_filter_is_empty(const struct board_filter *filter);
 bool board_filter_passes(const struct board_filter *filter, const struct board_entry *row);
 /* Leaves those items and unranked entries that pass. */

@@ -141,6 +141,10 @@ enum status store_list_entry_jobs(struct store_reader *reader, struct arena *are
                                   size_t *count, struct error *err);
 enum status store_get_job(struct store_reader *reader, struct arena *arena, int64_t id,
                           int64_t now_ms, struct job_record *job, struct error *err);
+/* The newest first, at most `limit`. */
+enum status store_list_job_attempts(struct store_reader *reader, struct arena *arena,
+                                    int64_t job_id, int64_t limit, struct attempt_record **rows,
+                                    size_t *count, struct error *err);
 /* By id; those revoked and those never heard of again for 30 days are left out. */
 enum status store_list_agents(struct store_reader *reader, struct arena *arena, int64_t now_ms,
                               int64_t after_id, int64_t limit, struct agent_record **rows,

@@ -331,6 +331,17 @@ struct job_record {
     bool takeable; /* queued: an agent heard of lately could take it */
 };
 
+struct attempt_record {
+    const char *fence; /* its public id */
+    int64_t agent_id;
+    const char *agent_name;
+    const char *state; /* leased | unreachable | finished | released | superseded | cancelled */
+    const char *reason, *phase;
+    const char *result; /* reached | missed | failed | cancelled; NULL: it did not finish */
+    int64_t created_ms, heartbeat_ms, last_seq;
+    struct opt_i64 started_ms, ended_ms; /* started: its clock began */
+};
+
 struct agent_record {
     int64_t id;
     const char *name, *build, *device_kind, *device_model, *hardware, *framework;

@@ -228,7 +228,8 @@ async function hostileText() {
   const sent = await call(server, "/v1/submissions", { token: server.tokens.submitter, json: { task: "cifar10-train", name: "hostile", entry, progress } });
   const { runs } = await call(server, `/v1/entries/${sent.entry}`);
   const paths = ["/", `/tasks/cifar10-train?framework=${encodeURIComponent(HOSTILE)}`, `/tasks/cifar10-train?hl=${sent.entry}`,
-    `/entries/${sent.entry}`, `/runs/${runs[0].run}`, `/${encodeURIComponent(HOSTILE)}`];
+    `/entries/${sent.entry}`, `/runs/${runs[0].run}`, `/authors/${encodeURIComponent(HOSTILE)}`, `/hardware/${encodeURIComponent(HOSTILE)}`,
+    `/search?q=${encodeURIComponent(HOSTILE)}`, `/${encodeURIComponent(HOSTILE)}`];
   for (const path of paths) {
     const { page, faults, close } = await openPage(browser, server, { path });
     await page.waitForLoadState("load");
@@ -266,9 +267,34 @@ async function filesOfRuns() {
   await close();
 }
 
+// An author's page has exactly the entries that the boards say are his, with their places; a board's link leads there.
+async function namedPages() {
+  const { page, faults, close } = await openPage(browser, server, { path: "/tasks/cifar10-train", scripts: false });
+  const wanted = [];
+  const author = (await call(server, "/v1/leaderboards/cifar10-train?by=time&limit=1")).items[0].author;
+  for (const task of tasks) {
+    const { items } = await call(server, `/v1/leaderboards/${task.id}?by=${task.boards[0]}&limit=1000`);
+    wanted.push(...items.filter((item) => item.author === author).map((item) => [item.entry, task.id, `${item.place}${item.tied ? "=" : ""}`]));
+  }
+  await page.click("#board tbody tr:first-child a[href^='/authors/']");
+  ok((await page.textContent("h1")) === author, "a board's author is a link to his page", page.url());
+  const rows = await page.$$eval("#entries tbody tr", (all) => all.map(({ dataset }) => [Number(dataset.entry), dataset.task, dataset.place]));
+  const order = (a, b) => a[0] - b[0];
+  same(rows.filter((row) => row[2] !== "").sort(order), wanted.sort(order), "it has exactly his entries of all tasks, with their places");
+  await page.fill("header .find input", "dawn resnet v100");
+  await page.press("header .find input", "Enter");
+  ok(page.url() === `${server.address}/search?q=dawn+resnet+v100`, "the head's field searches", page.url());
+  await page.goto(`${server.address}/search?q=${encodeURIComponent(author)}`);
+  const found = await page.$$eval("#entries tbody tr", (all) => all.map(({ dataset }) => Number(dataset.entry)));
+  ok(rows.every((row) => found.includes(row[0])), "a search for his name finds them all", found.join());
+  same(faults, [], "authors and search without scripts: no fault");
+  await close();
+}
+
 async function accessible(run, entry) {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  const paths = ["/", "/tasks/cifar10-train", "/tasks/cifar10-train?by=energy", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, "/queue", "/login", "/nothing"];
+  const paths = ["/", "/tasks/cifar10-train", "/tasks/cifar10-train?by=energy", "/tasks/imagenet-inference?by=inference-cost&tier=reported", `/runs/${run}`, `/entries/${entry}`, `/authors/${encodeURIComponent(HOSTILE)}`,
+    `/hardware/${encodeURIComponent("1 P100 / 512 GB / 56 CPU (DAWN Internal Cluster)")}`, "/authors/nobody", "/search?q=v100", "/queue", "/agents", "/jobs/1", "/login", "/nothing"];
   for (const path of paths) {
     const { page, close } = await openPage(browser, server, { path });
     await page.evaluate(axe);
@@ -360,7 +386,7 @@ async function budgets(run) {
 
 async function emptyDatabase() {
   const bare = await startServer({ history: false });
-  for (const path of ["/", "/tasks/cifar10-train", "/tasks/cifar10-inference?by=inference-cost", "/queue"]) {
+  for (const path of ["/", "/tasks/cifar10-train", "/tasks/cifar10-inference?by=inference-cost", "/queue", "/agents", "/search?q=net"]) {
     const { page, faults, status, close } = await openPage(browser, bare, { path });
     ok(status === 200 && !/\b(NaN|null|undefined)\b/.test(await page.textContent("main")), `empty database: ${path} is whole`);
     same(faults, [], `empty database: ${path}: no fault`);
@@ -379,6 +405,7 @@ try {
   await hostileText();
   await filesOfRuns();
   await themeAndErrors();
+  await namedPages();
   await signingIn();
   await accessible(run, entry);
   await budgets(run);
