@@ -37,7 +37,6 @@ struct link {
     pthread_cond_t changed;
     /* All below guarded by lock. */
     bool closing, clock_runs, cancelled;
-    bool mute;   /* no more events are sent */
     bool ending; /* the caller gives up at end_ns */
     int64_t end_ns;
     enum link_state state;
@@ -286,7 +285,7 @@ int64_t link_give_up_events(struct link *link)
 
     (void)pthread_mutex_lock(&link->lock);
     assert(link->state == LINK_REFUSED);
-    link->mute = true;
+    link->last_word = true; /* what is told next is the end, without the rest of the events */
     link->state = LINK_UP;
     acked_seq = link->acked_seq;
     (void)pthread_cond_broadcast(&link->changed);
@@ -427,7 +426,7 @@ static bool wait_for_records(struct link *link, int64_t *first, int64_t *last)
 
     (void)pthread_mutex_lock(&link->lock);
     for (;;) {
-        open = !link->closing && !link->mute && !link->last_word && link->state == LINK_UP;
+        open = !link->closing && !link->last_word && link->state == LINK_UP;
         *first = link->acked_seq + 1;
         *last = spool_count(link->settings.spool);
         if (!open || *last >= *first)
