@@ -35,13 +35,14 @@ route_handler_fn handle_get_compare, handle_get_paper;                /* compare
 route_handler_fn handle_get_entry;                                    /* entries.c */
 route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
 route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */
-route_handler_fn handle_put_profile, handle_get_run_profile;          /* run_profile.c */
+route_handler_fn handle_get_run_profile;                              /* run_profile.c */
 route_handler_fn handle_get_roofline;                                 /* roofline.c */
 route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job, /* jobs.c */
     handle_get_queue;                                                 /* jobs.c */
 route_handler_fn handle_list_agents, handle_get_agent;                /* agents.c */
 route_handler_fn handle_register, handle_claim;                       /* lease.c */
-route_handler_fn handle_heartbeat, handle_events, handle_finish, handle_release; /* attempt.c */
+route_handler_fn handle_heartbeat, handle_events, handle_finish, handle_release, /* attempt.c */
+    handle_put_profile;                                                          /* attempt.c */
 route_handler_fn handle_list_tokens, handle_get_token, handle_post_token,
     handle_delete_token;                                                        /* tokens.c */
 route_handler_fn handle_post_webhook, handle_list_webhooks, handle_get_webhook; /* webhooks.c */

@@ -1,6 +1,7 @@
-/* server/api/attempt.c: POST /v1/agent/attempts/{attempt}/heartbeat|events|finish|release: what an agent says while it
+/* server/api/attempt.c: POST /v1/agent/attempts/{attempt}/heartbeat|events|finish|release|profile: what an agent says while it
  * holds a lease. The attempt is the fence: the store refuses a late one in the same transaction. */
 #include "common/event.h"
+#include "common/run_profile.h"
 #include "server/api/api.h"
 #include "server/api/boards.h"
 #include "server/api/json_out.h"
@@ -24,9 +25,12 @@ static enum status find_place(struct request *request, const struct finish *args
                               struct opt_i64 *place, struct error *err);
 static enum status read_release(struct request *request, struct release *args, struct error *err);
 static void send_release(struct request *request, struct response *response);
+static enum status read_profile(struct request *request, struct put_profile *args,
+                                struct error *err);
+static void send_profile(struct request *request, struct response *response);
 static void send_gap(struct response *response, const struct error *err, int64_t expected_seq);
 
-/* All four alike: read, push, and on the second call send. */
+/* All alike: read, push, and on the second call send. */
 #define DEFINE_HANDLER(name, type, verb_name, read, send)                                       \
     void name(struct request *request, struct response *response)                               \
     {                                                                                           \
@@ -52,6 +56,7 @@ DEFINE_HANDLER(handle_heartbeat, attempt_heartbeat, verb_heartbeat, read_heartbe
 DEFINE_HANDLER(handle_events, append_events, verb_append_events, read_events, send_events)
 DEFINE_HANDLER(handle_finish, finish, verb_finish, read_finish, send_finish)
 DEFINE_HANDLER(handle_release, release, verb_release, read_release, send_release)
+DEFINE_HANDLER(handle_put_profile, put_profile, verb_put_profile, read_profile, send_profile)
 
 static enum status read_fence(struct request *request, int64_t *agent_id, struct str *fence,
                               struct error *err)
@@ -294,4 +299,36 @@ static void send_gap(struct response *response, const struct error *err, int64_t
         response_send_problem(response, &problem);
     else
         response_send_error(response, err);
+}
+
+static enum status read_profile(struct request *request, struct put_profile *args,
+                                struct error *err)
+{
+    struct run_profile profile;
+    struct json_reader reader;
+    struct json_doc doc;
+
+    args->bytes = request->body; /* what is kept are the bytes that came */
+    if (request_read_json(request, &doc, &reader, err) != ST_OK)
+        return err->status;
+    (void)run_profile_read(&reader, request->arena, &profile, err);
+    json_doc_fini(&doc);
+    return err->status;
+}
+
+static void send_profile(struct request *request, struct response *response)
+{
+    const struct command *command = &api_step(request)->command;
+    const struct put_profile *args = command->args;
+    struct json_out out;
+
+    if (command->status != ST_OK) {
+        response_send_error(response, &command->err);
+        return;
+    }
+    out = (struct json_out){response_begin(response, 200, "application/json"), false};
+    json_out_begin(&out, NULL, '{');
+    json_out_i64(&out, "run", args->run_id);
+    json_out_i64(&out, "bytes", (int64_t)args->bytes.len);
+    json_out_end(&out, '}');
 }
