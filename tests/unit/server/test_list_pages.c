@@ -10,33 +10,17 @@
 #include "server/page/badge.h"
 #include "server/page/cite.h"
 #include "server/page/work_view.h"
+#include "tests/support/page_fixture.h"
 
-#define HOSTILE "\"><script>alert(1)</script>"
-
-static struct arena arena;
-static struct task_table *tasks;
-static struct buf page;
 static struct page_frame frame;
 
 static int set_up(void **state)
 {
-    struct error err = {0};
+    const int code = page_set_up(state);
 
-    (void)state;
-    arena_init(&arena, 16 << 20);
-    buf_init(&page, PAGE_BYTES_MAX);
     frame = (struct page_frame){
         .arena = &arena, .assets = "/assets/x", .here = STR("/"), .now_ms = 100000};
-    return task_table_create(&tasks, &err) == ST_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    task_table_destroy(tasks);
-    buf_fini(&page);
-    arena_fini(&arena);
-    return 0;
+    return code;
 }
 
 static size_t count_of(const char *text)
@@ -310,5 +294,5 @@ int main(void)
         cmocka_unit_test(a_citation_escapes_what_tex_would_read),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, page_tear_down);
 }

@@ -12,31 +12,7 @@
 #include "server/page/records_view.h"
 #include "server/page/run_page.h"
 #include "server/page/stairs.h"
-
-#define HOSTILE "\"><script>alert(1)</script>"
-
-static struct arena arena;
-static struct task_table *tasks;
-static struct buf page;
-
-static int set_up(void **state)
-{
-    struct error err = {0};
-
-    (void)state;
-    arena_init(&arena, 16 << 20);
-    buf_init(&page, PAGE_BYTES_MAX);
-    return task_table_create(&tasks, &err) == ST_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    task_table_destroy(tasks);
-    buf_fini(&page);
-    arena_fini(&arena);
-    return 0;
-}
+#include "tests/support/page_fixture.h"
 
 static int64_t days(const char *date)
 {
@@ -471,5 +447,5 @@ int main(void)
         cmocka_unit_test(a_price_tells_what_is_known_and_where_it_is_from),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, page_set_up, page_tear_down);
 }
