@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "server/page/figure.h"
 #include "server/page/format.h"
+#include "server/page/measure_view.h"
 
 #define CHOICES_MAX 500 /* entries to compare with */
 
@@ -23,29 +24,28 @@ static enum status fill_history(struct arena *arena, const struct history_page *
                                 struct analysis_part *part);
 static const char *history_lead(struct arena *arena, const struct history_page *data);
 
-void analysis_fill_tabs(struct arena *arena, const struct task *task, const char *current,
-                        const struct link_view **tabs, size_t *count)
+struct tabs_view analysis_tabs(struct arena *arena, const struct task *task, const char *current)
 {
     struct link_view *links = ARENA_NEW_ARRAY(arena, ANALYSIS_COUNT + 2, struct link_view);
+    struct tabs_view view = {.label = STR("Analyses"), .small = current == NULL, .links = links};
 
-    *tabs = links;
-    *count = 0;
     if (links == NULL)
-        return;
+        return view;
     if (current != NULL)
-        links[(*count)++] =
+        links[view.links_count++] =
             (struct link_view){STR("Board"), format_text(arena, "/tasks/%s", task->id), false};
-    links[(*count)++] =
+    links[view.links_count++] =
         (struct link_view){STR("History"), format_text(arena, "/tasks/%s/history", task->id),
                            current != NULL && strcmp(current, "history") == 0};
     for (int kind = 0; task->phase == TASK_TRAIN && kind < ANALYSIS_COUNT; kind++) {
         const char *name = analysis_name((enum analysis_kind)kind);
 
-        links[(*count)++] =
+        links[view.links_count++] =
             (struct link_view){str_from_cstr(analysis_title((enum analysis_kind)kind)),
                                format_text(arena, "/tasks/%s/%s", task->id, name),
                                current != NULL && strcmp(current, name) == 0};
     }
+    return view;
 }
 
 void page_render_analysis(struct buf *out, const struct page_frame *frame,
@@ -63,6 +63,7 @@ void page_render_analysis(struct buf *out, const struct page_frame *frame,
     struct figure_view *figures =
         ARENA_NEW_ARRAY(arena, data->analysis->part_count, struct figure_view);
     struct str address = format_text(arena, "/v1/analysis/%s?task=%s", name, data->task->id);
+    const struct tabs_view tabs = analysis_tabs(arena, data->task, name);
     struct analysis_view view = {
         .page = layout_make(frame, &title),
         .heading = str_from_cstr(analysis_title(data->kind)),
@@ -75,7 +76,8 @@ void page_render_analysis(struct buf *out, const struct page_frame *frame,
     if (data->base != 0)
         address = format_text(arena, "%.*s&base=%" PRId64, STR_ARG(address), data->base);
     view.json_href = address;
-    analysis_fill_tabs(arena, data->task, name, &view.tabs, &view.tabs_count);
+    view.tabs = &tabs;
+    view.tabs_count = 1;
     for (size_t i = 0; figures != NULL && i < data->analysis->part_count; i++) {
         struct str csv = format_text(arena, "%.*s&format=csv", STR_ARG(address));
 
@@ -135,6 +137,7 @@ void page_render_history(struct buf *out, const struct page_frame *frame,
         .chart = true,
     };
     struct figure_view *figures = ARENA_NEW_ARRAY(arena, data->board_count, struct figure_view);
+    const struct tabs_view tabs = analysis_tabs(arena, data->task, "history");
     struct analysis_view view = {
         .page = layout_make(frame, &title),
         .heading = STR("History"),
@@ -145,7 +148,8 @@ void page_render_history(struct buf *out, const struct page_frame *frame,
         .figures = figures,
     };
 
-    analysis_fill_tabs(arena, data->task, "history", &view.tabs, &view.tabs_count);
+    view.tabs = &tabs;
+    view.tabs_count = 1;
     for (size_t i = 0; figures != NULL && i < data->board_count; i++) {
         struct analysis_part part;
 
@@ -227,10 +231,8 @@ static const char *history_lead(struct arena *arena, const struct history_page *
     last = &data->boards[0].records[count - 1];
     clock_format_days(first->from_days, date);
     clock_format_days(last->from_days, last_date);
-    from = data->boards[0].by == BOARD_LATENCY ? format_latency(arena, first->value)
-                                               : format_duration(arena, first->value);
-    to = data->boards[0].by == BOARD_LATENCY ? format_latency(arena, last->value)
-                                             : format_duration(arena, last->value);
+    from = measure_shown(arena, data->boards[0].by, first->value);
+    to = measure_shown(arena, data->boards[0].by, last->value);
     if (count == 1)
         return arena_printf(arena, "One entry has held the record, with %.*s since %s.",
                             STR_ARG(from), date);
@@ -264,23 +266,25 @@ void page_render_compare(struct buf *out, const struct page_frame *frame,
         .script = "figure.js",
         .chart = true,
     };
-    struct link_view *tabs = ARENA_NEW_ARRAY(arena, ARRAY_LEN(labels), struct link_view);
+    struct link_view *links = ARENA_NEW_ARRAY(arena, ARRAY_LEN(labels), struct link_view);
+    struct tabs_view tabs = {.label = STR("Analyses"), .links = links};
     struct analysis_view view = {
         .page = layout_make(frame, &title),
         .heading = title.title,
         .lead = str_from_cstr(analysis->lead),
-        .tabs = tabs,
+        .tabs = &tabs,
     };
     struct str runs = {0};
 
     for (size_t i = 0; i < form->count; i++)
         runs = i == 0 ? format_text(arena, "%" PRId64, form->runs[i])
                       : format_text(arena, "%.*s,%" PRId64, STR_ARG(runs), form->runs[i]);
-    for (size_t i = 0; tabs != NULL && form->count > 0 && i < ARRAY_LEN(labels); i++)
-        tabs[view.tabs_count++] = (struct link_view){
+    for (size_t i = 0; links != NULL && form->count > 0 && i < ARRAY_LEN(labels); i++)
+        links[tabs.links_count++] = (struct link_view){
             str_from_cstr(labels[i]),
             format_text(arena, "/compare?runs=%.*s&x=%s", STR_ARG(runs), compare_axis_names[i]),
             i == (size_t)form->axis};
+    view.tabs_count = tabs.links_count > 0;
     if (form->count > 0) {
         view.json_href = format_text(arena, "/v1/analysis/compare?runs=%.*s&x=%s", STR_ARG(runs),
                                      compare_axis_names[form->axis]);

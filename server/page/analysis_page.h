@@ -13,9 +13,8 @@
 #include "server/page/layout.h"
 #include "server/rank/records.h"
 
-/* The tabs from a task's board to its analyses; current: the last segment of an address, NULL: the board. */
-void analysis_fill_tabs(struct arena *arena, const struct task *task, const char *current,
-                        const struct link_view **tabs, size_t *count);
+/* From a task's board to its analyses; current: the last segment of an address, NULL: the board. */
+struct tabs_view analysis_tabs(struct arena *arena, const struct task *task, const char *current);
 
 struct analysis_page {
     const struct task *task;

@@ -570,8 +570,8 @@ static void fill_links(struct arena *arena, const struct task *task,
 {
     struct link_view *tabs = ARENA_NEW_ARRAY(arena, ARRAY_LEN(boards), struct link_view);
 
-    analysis_fill_tabs(arena, task, NULL, &view->analyses, &view->analyses_count);
-    view->tabs = tabs;
+    view->analyses = analysis_tabs(arena, task, NULL);
+    view->tabs = (struct tabs_view){.label = STR("Boards"), .links = tabs};
     for (size_t i = 0; tabs != NULL && i < ARRAY_LEN(boards); i++) {
         struct board_query other = *query;
 
@@ -579,7 +579,7 @@ static void fill_links(struct arena *arena, const struct task *task,
             continue;
         other.by = boards[i].by;
         other.page = 0;
-        tabs[view->tabs_count++] =
+        tabs[view->tabs.links_count++] =
             (struct link_view){.label = str_from_cstr(boards[i].label),
                                .href = board_query_address(arena, task, &other),
                                .current = boards[i].by == query->by};

@@ -65,17 +65,21 @@ void page_render_named(struct buf *out, const struct page_frame *frame,
 }
 
 /* Rows of one task stand together neither by date nor by place: each is asked whether it is the first of its task. */
+static bool is_first_of_task(const struct found_entry *rows, size_t index)
+{
+    size_t before = 0;
+
+    while (before < index && rows[before].task != rows[index].task)
+        before++;
+    return before == index;
+}
+
 static size_t count_tasks(const struct found_entry *rows, size_t count)
 {
     size_t tasks = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        size_t before = 0;
-
-        while (before < i && rows[before].task != rows[i].task)
-            before++;
-        tasks += before == i;
-    }
+    for (size_t i = 0; i < count; i++)
+        tasks += is_first_of_task(rows, i);
     return tasks;
 }
 
@@ -138,11 +142,8 @@ static void fill_data(struct arena *arena, const struct named_page *data, struct
         const struct task *task = data->rows[i].task;
         const char *folder =
             arena_printf(arena, "/v1/leaderboards/%s?limit=1000&hardware=", task->id);
-        size_t before = 0;
 
-        while (before < i && data->rows[before].task != task)
-            before++;
-        if (before < i || folder == NULL)
+        if (!is_first_of_task(data->rows, i) || folder == NULL)
             continue;
         links[view->data_count++] =
             (struct link_view){.label = format_text(arena, "%s as JSON", task->title),

@@ -223,8 +223,8 @@ static void fill_axes(struct arena *arena, const struct run_page *data, struct r
         (struct link_view){.label = STR("by epoch"),
                            .href = format_text(arena, "/runs/%" PRId64 "?x=epoch", data->run->id),
                            .current = data->by_epoch};
-    view->axes = axes;
-    view->axes_count = 2;
+    view->axes = (struct tabs_view){
+        .label = STR("Horizontal axis"), .small = true, .links = axes, .links_count = 2};
 }
 
 static bool meets_target(const struct task *task, const char *value_text)

@@ -1,10 +1,8 @@
 // web/assets/figure.js: draws each chart of a page from the table below it: nothing is drawn that does not stand there.
+import { charts, colour, grid, legend, ticks } from "./look.js";
+
 const PALETTE = ["curve", "accent", "good", "bad", "soft"];
 const SHAPES = ["circle", "rect", "triangle", "rectRot", "cross", "star"];
-
-function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-}
 
 // The rows as objects: column key -> {text, value}; a date's value is its day in ms.
 function readRows(table) {
@@ -18,15 +16,15 @@ function readRows(table) {
 }
 
 // A log axis of many decades has the powers of ten alone.
-function scaleOf(log, title, dates, values, grid, ticks) {
+function scaleOf(log, title, dates, values) {
   const wide = Math.max(...values) > 1000 * Math.min(...values.filter((value) => value > 0));
-  const scale = { type: log ? "logarithmic" : "linear", grid, ticks: { ...ticks }, title: { display: Boolean(title), text: title, color: ticks.color } };
+  const scale = { type: log ? "logarithmic" : "linear", grid: grid(), ticks: ticks(), title: { display: Boolean(title), text: title, color: colour("soft") } };
   if (log) scale.ticks.callback = (value) => (wide ? /^10*$/ : /^[125]0*$/).test(String(value).replace(/^0\.0*/, "")) ? value.toLocaleString("en") : "";
   if (dates) scale.ticks.callback = (value) => new Date(value).toISOString().slice(0, 7);
   return scale;
 }
 
-function draw(figure) {
+function draw(Chart, figure) {
   if (!figure.dataset.kind) return null;
   const { table, kind, x, y, series, front, log, xTitle, yTitle, diagonal } = figure.dataset;
   const rows = readRows(document.getElementById(table)).filter((row) => !Number.isNaN(row[x].value));
@@ -46,7 +44,6 @@ function draw(figure) {
     return { label: label || figure.closest("section").querySelector("h2").textContent, data, borderColor: tone, backgroundColor: tone, pointStyle: SHAPES[i % SHAPES.length],
       pointRadius: 4, pointHoverRadius: 6, borderWidth: 2, tension: 0, showLine: kind !== "scatter", stepped: kind === "steps" ? "before" : false };
   });
-  if (kind === "steps") datasets[0].stepped = "before";
   const line = (label, data, stepped) => datasets.push({ label, data, borderColor: colour("target"), backgroundColor: colour("target"), borderWidth: 1.5,
     borderDash: [6, 4], pointRadius: 0, pointStyle: "line", showLine: true, stepped });
   if (front) line("front", drawn.filter((row) => row[front].value === 1).map(point), "before");
@@ -55,31 +52,29 @@ function draw(figure) {
     const [low, high] = [Math.min(...all), Math.max(...all)];
     line("y = x", [{ x: low, y: low }, { x: high, y: high }], false);
   }
-  const grid = { color: colour("line"), borderColor: colour("strong-line") };
-  const ticks = { color: colour("soft") };
   const dates = drawn.length && /^\d{4}-/.test(drawn[0][x].text);
-  const yScale = lanes ? { type: "category", labels: lanes, offset: true, grid, ticks: { ...ticks, callback(value) { const label = this.getLabelForValue(value); return label.length > 24 ? `${label.slice(0, 23)}…` : label; } } }
-    : scaleOf(log.includes("y"), yTitle, false, drawn.map((row) => row[y].value), grid, ticks);
+  const yScale = lanes ? { type: "category", labels: lanes, offset: true, grid: grid(), ticks: { ...ticks(), callback(value) { const label = this.getLabelForValue(value); return label.length > 24 ? `${label.slice(0, 23)}…` : label; } } }
+    : scaleOf(log.includes("y"), yTitle, false, drawn.map((row) => row[y].value));
   figure.querySelector(".canvas").hidden = false;
-  window.Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-  return new window.Chart(canvas, {
+  return new Chart(canvas, {
     type: "scatter",
     data: { datasets },
     options: {
       animation: false, responsive: true, maintainAspectRatio: false,
-      scales: { x: scaleOf(log.includes("x"), xTitle, dates, drawn.map((row) => row[x].value), grid, ticks), y: yScale },
+      scales: { x: scaleOf(log.includes("x"), xTitle, dates, drawn.map((row) => row[x].value)), y: yScale },
       plugins: {
-        legend: { display: datasets.length > 1, labels: { color: colour("ink"), usePointStyle: true, boxHeight: 6 } },
+        legend: { display: datasets.length > 1, labels: legend() },
         tooltip: { callbacks: { label: ({ raw }) => raw.row ? Object.values(raw.row).filter((cell) => cell.text && cell.text !== "-").map((cell) => cell.text).slice(0, 6).join(" · ") : "" } },
       },
     },
   });
 }
 
-let charts = [];
+let shown = [];
 function drawAll() {
-  charts.forEach((chart) => chart.destroy());
-  charts = window.Chart ? [...document.querySelectorAll("figure[data-table]")].map(draw).filter(Boolean) : [];
+  const Chart = charts();
+  shown.forEach((chart) => chart.destroy());
+  shown = Chart ? [...document.querySelectorAll("figure[data-table]")].map((figure) => draw(Chart, figure)).filter(Boolean) : [];
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

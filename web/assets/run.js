@@ -1,5 +1,6 @@
 // web/assets/run.js: draws a run's curve from its table, and lets both grow while the run is live.
 import { follow, paced, fetchPage, takePart } from "./live.js";
+import { charts, colour, grid, legend, ticks } from "./look.js";
 
 const figure = document.getElementById("curve");
 const table = document.getElementById("epochs");
@@ -14,10 +15,6 @@ function isLive() {
 }
 
 // ---- the curve ----
-
-function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-}
 
 // Seconds of the longest row decide the unit of the axis.
 function timeUnit(longest) {
@@ -40,8 +37,8 @@ function readPoints() {
 }
 
 function drawChart() {
-  if (!window.Chart) return;
-  window.Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+  const Chart = charts();
+  if (!Chart) return;
   const { points, title } = readPoints();
   const last = points.length ? points[points.length - 1].x : 1;
   const crossing = points.filter((point) => point.crosses);
@@ -62,12 +59,10 @@ function drawChart() {
     return;
   }
   figure.querySelector(".canvas").hidden = false;
-  chart = new window.Chart(figure.querySelector("canvas"), { type: "line", data, options: options(title) });
+  chart = new Chart(figure.querySelector("canvas"), { type: "line", data, options: options(title) });
 }
 
 function options(title) {
-  const grid = { color: colour("line"), borderColor: colour("strong-line") };
-  const ticks = { color: colour("soft") };
   return {
     animation: false,
     responsive: true,
@@ -75,10 +70,10 @@ function options(title) {
     parsing: false,
     interaction: { mode: "nearest", axis: "x", intersect: false },
     scales: {
-      x: { type: "linear", min: 0, grid, ticks, title: { display: true, text: title, color: colour("soft") } },
-      y: { grid, ticks, grace: "5%", title: { display: true, text: figure.dataset.metric + (percent ? ", %" : ""), color: colour("soft") } },
+      x: { type: "linear", min: 0, grid: grid(), ticks: ticks(), title: { display: true, text: title, color: colour("soft") } },
+      y: { grid: grid(), ticks: ticks(), grace: "5%", title: { display: true, text: figure.dataset.metric + (percent ? ", %" : ""), color: colour("soft") } },
     },
-    plugins: { legend: { labels: { color: colour("ink"), usePointStyle: true, boxHeight: 6 } } },
+    plugins: { legend: { labels: legend() } },
   };
 }
 
