@@ -7,6 +7,7 @@
 
 #include "common/json.h"
 #include "common/str.h"
+#include "server/analysis/trials.h"
 
 #define S_PER_HOUR  3600.0
 #define FACTS_MAX   64
@@ -60,7 +61,7 @@ enum status compare_build(const struct compare_run *runs, size_t count, enum com
     struct analysis_part *parts = analysis->parts;
     enum status status;
 
-    *analysis = (struct analysis){.formula = "/docs/measures#throughput", .part_count = 3};
+    *analysis = (struct analysis){.part_count = 3};
     parts[0] = (struct analysis_part){
         .key = "curves",
         .rows_max = COMPARE_RUNS_MAX * COMPARE_EPOCHS_MAX,
@@ -100,17 +101,18 @@ static bool read_number(const char *text, double *value)
     return text != NULL && str_parse_double(str_from_cstr(text), value);
 }
 
-/* Epochs trained at the crossing: the label, and one more where the entry's labels are names (design.md, Numbers). */
+/* Epochs trained at the crossing. */
 static double epochs_of(const struct compare_run *run)
 {
-    double label, shown, count;
+    double smallest = 0.0, label;
+    bool has_label = false;
 
-    if (!read_number(run->run->tta_epoch_text, &label))
-        return 0.0;
-    if (read_number(run->entry->epoch_text, &shown) &&
-        read_number(run->entry->epoch_count_text, &count))
-        label += count - shown;
-    return label > 0.0 ? label : 0.0;
+    for (size_t i = 0; i < run->epoch_count; i++)
+        if (read_number(run->epochs[i].label, &label) && (!has_label || label < smallest)) {
+            smallest = label;
+            has_label = true;
+        }
+    return trial_epochs(run->entry, run->run->tta_epoch_text, smallest);
 }
 
 static enum status fill_items(const struct compare_run *runs, size_t count, struct arena *arena,

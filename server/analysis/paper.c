@@ -22,15 +22,23 @@ static const struct table_column columns[] = {
     {"n", "From", TABLE_COUNT, TABLE_MID},
 };
 
+struct spreads {
+    size_t count, tta_above, per_epoch_above, epochs_vary, epochs_vary_more;
+    double per_epoch_worst, ratio_largest;
+    struct measure_spread tta_worst;
+    const char *author, *title; /* of the worst */
+};
 struct paper {
     const struct paper_task *tasks;
     size_t count;
     struct arena *arena;
     struct table *table;
+    struct spreads spreads;
     size_t held, failed;
     bool no_memory;
 };
 
+static void gather_spreads(struct paper *paper);
 static void claim_cv(struct paper *paper);
 static void claim_epochs(struct paper *paper);
 static void claim_per_epoch(struct paper *paper);
@@ -43,10 +51,13 @@ static void claim_cheapest(struct paper *paper);
 enum status paper_build(const struct paper_task *tasks, size_t count, struct arena *arena,
                         struct analysis *analysis, struct error *err)
 {
-    struct paper paper = {
-        .tasks = tasks, .count = count, .arena = arena, .table = &analysis->parts[0].table};
+    struct paper paper = {.tasks = tasks,
+                          .count = count,
+                          .arena = arena,
+                          .table = &analysis->parts[0].table,
+                          .spreads = {.author = "", .title = ""}};
 
-    *analysis = (struct analysis){.formula = "/docs/measures", .part_count = 1};
+    *analysis = (struct analysis){.part_count = 1};
     analysis->parts[0] = (struct analysis_part){
         .key = "items",
         .title = "Claims",
@@ -56,6 +67,7 @@ enum status paper_build(const struct paper_task *tasks, size_t count, struct are
         .empty = "There is no claim."};
     if (table_init(paper.table, arena, columns, ARRAY_LEN(columns), CLAIMS, err) != ST_OK)
         return err->status;
+    gather_spreads(&paper);
     claim_cv(&paper);
     claim_epochs(&paper);
     claim_per_epoch(&paper);
@@ -100,101 +112,79 @@ static bool is_v05(const struct paper_task *task)
     return task->task->mlperf_round != NULL && strcmp(task->task->mlperf_round, "v0.5") == 0;
 }
 
-/* The split of one entry's runs that reached the target; false: fewer than two. */
-static bool split_entry(const struct trial_entry *entry, struct measure_split *split)
+/* Over the entries of MLPerf v0.5 with two runs or more that reached the target. */
+static void gather_spreads(struct paper *paper)
 {
-    double tta[TRIAL_RUNS_MAX], epochs[TRIAL_RUNS_MAX];
-    size_t count = 0;
-
-    for (size_t i = 0; i < entry->trial_count; i++)
-        if (entry->trials[i].reached && entry->trials[i].epochs > 0.0) {
-            tta[count] = entry->trials[i].tta_s;
-            epochs[count++] = entry->trials[i].epochs;
-        }
-    if (count < 2)
-        return false;
-    *split = measure_split(tta, epochs, count);
-    return true;
-}
-
-static void claim_cv(struct paper *paper)
-{
-    size_t n = 0, above = 0;
-    double worst = 0.0, worst_sample = 0.0;
-    const char *who = "", *of = "";
+    struct spreads *all = &paper->spreads;
 
     for (size_t t = 0; t < paper->count; t++)
         for (size_t i = 0; is_v05(&paper->tasks[t]) && i < paper->tasks[t].entry_count; i++) {
             const struct trial_entry *entry = &paper->tasks[t].entries[i];
+            double tta[TRIAL_RUNS_MAX], epochs[TRIAL_RUNS_MAX];
+            const size_t runs = trials_gather(entry, true, tta, epochs);
             struct measure_split split;
 
-            if (!split_entry(entry, &split))
+            if (runs < 2)
                 continue;
-            n++;
-            above += split.tta.cv_population >= CV_MAX;
-            if (split.tta.cv_population > worst) {
-                worst = split.tta.cv_population;
-                worst_sample = split.tta.cv;
-                who = entry->entry->author;
-                of = paper->tasks[t].task->title;
+            split = measure_split(tta, epochs, runs);
+            all->count++;
+            all->tta_above += split.tta.cv_population >= CV_MAX;
+            all->per_epoch_above += split.per_epoch.cv >= PER_EPOCH_CV_MAX;
+            if (split.per_epoch.cv > all->per_epoch_worst)
+                all->per_epoch_worst = split.per_epoch.cv;
+            if (split.tta.cv_population > all->tta_worst.cv_population) {
+                all->tta_worst = split.tta;
+                all->author = entry->entry->author;
+                all->title = paper->tasks[t].task->title;
             }
+            if (!(split.epochs.cv > 0.0))
+                continue; /* all needed the same epochs: that says nothing of which varies more */
+            all->epochs_vary++;
+            all->epochs_vary_more += split.epochs.cv > split.per_epoch.cv;
+            if (split.per_epoch.cv > 0.0 &&
+                split.epochs.cv / split.per_epoch.cv > all->ratio_largest)
+                all->ratio_largest = split.epochs.cv / split.per_epoch.cv;
         }
+}
+
+static void claim_cv(struct paper *paper)
+{
+    const struct spreads *all = &paper->spreads;
+
     add_claim(paper, "TTA varies little: the CV of every MLPerf v0.5 entry is below 14 %.",
-              above == 0, n,
-              n == 0 ? "No entry of MLPerf v0.5 with several runs is here."
-                     : "%zu of %zu entries are at 14 %% or above; the largest is %.2f %% with n "
-                       "(%.2f %% with n - 1): %.40s, %.60s.",
-              above, n, 100.0 * worst, 100.0 * worst_sample, who, of);
+              all->tta_above == 0, all->count,
+              all->count == 0
+                  ? "No entry of MLPerf v0.5 with several runs is here."
+                  : "%zu of %zu entries are at 14 %% or above; the largest is %.2f %% with n (%.2f "
+                    "%% with n - 1): %.40s, %.60s.",
+              all->tta_above, all->count, 100.0 * all->tta_worst.cv_population,
+              100.0 * all->tta_worst.cv, all->author, all->title);
 }
 
 static void claim_epochs(struct paper *paper)
 {
-    size_t n = 0, more = 0;
-    double largest = 0.0;
+    const struct spreads *all = &paper->spreads;
 
-    for (size_t t = 0; t < paper->count; t++)
-        for (size_t i = 0; is_v05(&paper->tasks[t]) && i < paper->tasks[t].entry_count; i++) {
-            struct measure_split split;
-
-            /* Entries whose runs all needed the same epochs say nothing of which varies more. */
-            if (!split_entry(&paper->tasks[t].entries[i], &split) || !(split.epochs.cv > 0.0))
-                continue;
-            n++;
-            more += split.epochs.cv > split.per_epoch.cv;
-            if (split.per_epoch.cv > 0.0 && split.epochs.cv / split.per_epoch.cv > largest)
-                largest = split.epochs.cv / split.per_epoch.cv;
-        }
     add_claim(paper,
               "TTA varies because the number of epochs does, up to 45 times more than the time of "
               "an epoch.",
-              more == n, n,
-              n == 0
+              all->epochs_vary_more == all->epochs_vary, all->epochs_vary,
+              all->epochs_vary == 0
                   ? "No entry of MLPerf v0.5 whose runs need different numbers of epochs is here."
                   : "in %zu of %zu entries whose runs need different numbers of epochs these vary "
                     "more, up to %.1f times as much.",
-              more, n, largest);
+              all->epochs_vary_more, all->epochs_vary, all->ratio_largest);
 }
 
 static void claim_per_epoch(struct paper *paper)
 {
-    size_t n = 0, above = 0;
-    double worst = 0.0;
+    const struct spreads *all = &paper->spreads;
 
-    for (size_t t = 0; t < paper->count; t++)
-        for (size_t i = 0; is_v05(&paper->tasks[t]) && i < paper->tasks[t].entry_count; i++) {
-            struct measure_split split;
-
-            if (!split_entry(&paper->tasks[t].entries[i], &split))
-                continue;
-            n++;
-            above += split.per_epoch.cv >= PER_EPOCH_CV_MAX;
-            if (split.per_epoch.cv > worst)
-                worst = split.per_epoch.cv;
-        }
-    add_claim(paper, "The time of an epoch hardly varies: its CV is below 3 %.", above == 0, n,
-              n == 0 ? "No entry of MLPerf v0.5 with several runs is here."
-                     : "%zu of %zu entries are at 3 %% or above; the largest is %.2f %%.",
-              above, n, 100.0 * worst);
+    add_claim(paper, "The time of an epoch hardly varies: its CV is below 3 %.",
+              all->per_epoch_above == 0, all->count,
+              all->count == 0 ? "No entry of MLPerf v0.5 with several runs is here."
+                              : "%zu of %zu entries are at 3 %% or above; the largest is %.2f %%.",
+              all->per_epoch_above, all->count, 100.0 * all->per_epoch_worst);
 }
 
 static void claim_relapse(struct paper *paper)
@@ -221,23 +211,21 @@ static void claim_throughput(struct paper *paper)
     double largest = 1.0;
 
     for (size_t t = 0; t < paper->count; t++) {
-        const struct paper_task *task = &paper->tasks[t];
-        const struct trial_entry *base = NULL;
+        struct analysis throughput;
+        const struct table *table = &throughput.parts[0].table;
 
-        for (size_t i = 0; i < task->entry_count; i++)
-            if (task->entries[i].epochs > 0.0 && task->entries[i].tta_s > 0.0 &&
-                (base == NULL || trial_per_epoch(task->entries[i].tta_s, task->entries[i].epochs) >
-                                     trial_per_epoch(base->tta_s, base->epochs)))
-                base = &task->entries[i];
-        for (size_t i = 0; base != NULL && i < task->entry_count; i++) {
-            const struct trial_entry *entry = &task->entries[i];
+        if (throughput_build(paper->tasks[t].entries, paper->tasks[t].entry_count, 0, paper->arena,
+                             &throughput, NULL) != ST_OK) {
+            paper->no_memory = true;
+            return;
+        }
+        n += table->row_count > 0 ? table->row_count - 1 : 0; /* the base itself is a row */
+        for (size_t r = 0; r < table->row_count; r++) {
+            const double price = table_row(table, r)[table_find(table, "epoch_price")].number;
 
-            if (entry == base || !(entry->epochs > 0.0) || !(entry->tta_s > 0.0))
-                continue;
-            n++;
-            paid += entry->epochs > base->epochs;
-            if (entry->epochs / base->epochs > largest)
-                largest = entry->epochs / base->epochs;
+            paid += price > 1.0;
+            if (price > largest)
+                largest = price;
         }
     }
     add_claim(paper,

@@ -25,8 +25,8 @@ static bool is_known(const struct trial_entry *entry)
 {
     const struct entry_record *record = entry->entry;
 
-    return entry->tta_s > 0.0 && entry->epochs > 0.0 && record->devices.has &&
-           record->device_model != NULL && record->device_model[0] != '\0';
+    return trial_tells_epochs(entry) && record->devices.has && record->device_model != NULL &&
+           record->device_model[0] != '\0';
 }
 
 static int compare_groups(const struct entry_record *a, const struct entry_record *b)
@@ -132,7 +132,7 @@ enum status scaling_build(const struct trial_entry *entries, size_t count, struc
     size_t known_count = 0, next;
     enum status status;
 
-    *analysis = (struct analysis){.formula = "/docs/measures#scaling", .part_count = 1};
+    *analysis = (struct analysis){.part_count = 1};
     analysis->parts[0] = (struct analysis_part){
         .key = "items",
         .title = "Speed-up over devices",

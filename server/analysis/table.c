@@ -53,7 +53,7 @@ struct table_cell cell_id(int64_t id, const char *text, const char *sub)
 
 struct table_cell cell_count(int64_t count)
 {
-    return (struct table_cell){.has = true, .integer = count, .number = (double)count};
+    return (struct table_cell){.has = true, .integer = count};
 }
 
 struct table_cell cell_number(double number)

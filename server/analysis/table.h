@@ -90,8 +90,7 @@ struct analysis_part {
     struct table_chart chart;
 };
 struct analysis {
-    const char *lead;    /* one sentence of what it says about these data */
-    const char *formula; /* where it is written how it is computed: an address of this server */
+    const char *lead; /* one sentence of what it says about these data */
     struct analysis_part parts[ANALYSIS_PARTS_MAX];
     size_t part_count;
 };

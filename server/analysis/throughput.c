@@ -16,11 +16,6 @@ static const struct table_column columns[] = {
     {"epoch_price", "Epochs against the base", TABLE_RATIO, TABLE_MID},
 };
 
-static bool is_known(const struct trial_entry *entry)
-{
-    return entry->tta_s > 0.0 && entry->epochs > 0.0;
-}
-
 static double per_epoch_of(const struct trial_entry *entry)
 {
     return trial_per_epoch(entry->tta_s, entry->epochs);
@@ -33,7 +28,7 @@ static const struct trial_entry *find_base(const struct trial_entry *entries, si
     const struct trial_entry *base = NULL;
 
     for (size_t i = 0; i < count; i++)
-        if (is_known(&entries[i]) &&
+        if (trial_tells_epochs(&entries[i]) &&
             (id != 0 ? entries[i].entry->id == id
                      : base == NULL || per_epoch_of(&entries[i]) > per_epoch_of(base)))
             base = &entries[i];
@@ -60,7 +55,7 @@ enum status throughput_build(const struct trial_entry *entries, size_t count, in
     struct table *table = &analysis->parts[0].table;
     size_t faster = 0, paid = 0;
 
-    *analysis = (struct analysis){.formula = "/docs/measures#throughput", .part_count = 1};
+    *analysis = (struct analysis){.part_count = 1};
     analysis->parts[0] = (struct analysis_part){
         .key = "items",
         .title = "Speed-up per epoch and to the target",
@@ -81,12 +76,12 @@ enum status throughput_build(const struct trial_entry *entries, size_t count, in
                          "entry %lld is not on this board with its time and epochs",
                          (long long)base_id);
     if (table_init(table, arena, columns, ARRAY_LEN(columns), count, err) != ST_OK)
-        return err->status;
+        return ST_NO_MEMORY;
     for (size_t i = 0; base != NULL && i < count; i++) {
         struct table_cell *row;
         double throughput, tta;
 
-        if (!is_known(&entries[i]))
+        if (!trial_tells_epochs(&entries[i]))
             continue;
         throughput = per_epoch_of(base) / per_epoch_of(&entries[i]);
         tta = base->tta_s / entries[i].tta_s;

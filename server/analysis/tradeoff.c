@@ -57,7 +57,7 @@ enum status tradeoff_build(const struct trial_entry *entries, size_t count, stru
     struct table *table = &analysis->parts[0].table;
     size_t known_count = 0, front;
 
-    *analysis = (struct analysis){.formula = "/docs/measures#tradeoff", .part_count = 1};
+    *analysis = (struct analysis){.part_count = 1};
     analysis->parts[0] = (struct analysis_part){
         .key = "items",
         .title = "Cost against time",

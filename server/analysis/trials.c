@@ -11,7 +11,8 @@
 
 static bool read_number(const char *text, double *value);
 static double first_of(double smallest);
-static void fill_trial(const struct trial_record *from, bool counts_labels, struct trial *to);
+static void fill_trial(const struct trial_record *from, const struct entry_record *entry,
+                       struct trial *to);
 static bool counts_labels(const struct entry_record *entry);
 static int compare_runs(const void *key, const void *item);
 
@@ -46,11 +47,43 @@ enum status trials_join(const struct entry_record *entries, size_t entry_count,
         to->trials = trials;
         while (first < run_count && runs[first].entry_id == entry->id &&
                to->trial_count < TRIAL_RUNS_MAX)
-            fill_trial(&runs[first++], counts_labels(entry), &trials[to->trial_count++]);
+            fill_trial(&runs[first++], entry, &trials[to->trial_count++]);
         trials += to->trial_count;
         (*count)++;
     }
     return ST_OK;
+}
+
+double trial_epochs(const struct entry_record *entry, const char *label, double smallest)
+{
+    double epochs;
+
+    if (!read_number(label, &epochs))
+        return 0.0;
+    if (counts_labels(entry))
+        epochs += first_of(smallest);
+    return epochs > 0.0 ? epochs : 0.0;
+}
+
+size_t trials_gather(const struct trial_entry *entry, bool with_epochs, double *tta_s,
+                     double *epochs)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < entry->trial_count; i++) {
+        const struct trial *trial = &entry->trials[i];
+
+        if (!trial->reached || (with_epochs && !(trial->epochs > 0.0)))
+            continue;
+        tta_s[count] = trial->tta_s;
+        epochs[count++] = trial->epochs;
+    }
+    return count;
+}
+
+bool trial_tells_epochs(const struct trial_entry *entry)
+{
+    return entry->tta_s > 0.0 && entry->epochs > 0.0;
 }
 
 double trial_per_epoch(double tta_s, double epochs)
@@ -86,18 +119,14 @@ static double first_of(double smallest)
     return smallest < 0.0 ? 1.0 - smallest : 1.0;
 }
 
-static void fill_trial(const struct trial_record *from, bool counts, struct trial *to)
+static void fill_trial(const struct trial_record *from, const struct entry_record *entry,
+                       struct trial *to)
 {
-    double label;
-
     *to = (struct trial){.run = from->run_id, .ordinal = from->ordinal, .state = from->state};
     if (strcmp(from->state, "reached") != 0 || !from->tta_ns.has)
         return;
     to->reached = true;
     to->tta_s = (double)from->tta_ns.value * S_PER_NS;
-    if (!read_number(from->epoch_text, &label))
-        return;
-    to->epochs = counts ? label + first_of(from->has_first_label ? from->first_label : 0.0) : label;
-    if (to->epochs < 0.0)
-        to->epochs = 0.0;
+    to->epochs =
+        trial_epochs(entry, from->epoch_text, from->has_first_label ? from->first_label : 0.0);
 }

@@ -31,6 +31,16 @@ enum status trials_join(const struct entry_record *entries, size_t entry_count,
                         const struct trial_record *runs, size_t run_count, struct arena *arena,
                         struct trial_entry **joined, size_t *count, struct error *err);
 
+/* How many epochs a label of the entry's runs means, with the smallest label of that run; 0: it does not tell. */
+double trial_epochs(const struct entry_record *entry, const char *label, double smallest);
+
+/* TTA and epochs of the runs that reached the target, in order; with_epochs: of those alone whose log tells them. Room
+ * for trial_count numbers each. */
+size_t trials_gather(const struct trial_entry *entry, bool with_epochs, double *tta_s,
+                     double *epochs);
+
+/* Whether both its TTA and its epochs are known, so that it has a time per epoch. */
+bool trial_tells_epochs(const struct trial_entry *entry);
 /* Seconds per epoch; 0: unknown. */
 double trial_per_epoch(double tta_s, double epochs);
 

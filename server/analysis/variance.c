@@ -89,7 +89,7 @@ static enum status start_parts(const struct trial_entry *entries, size_t count, 
         repeated += entries[i].trial_count >= 2;
         trials += entries[i].trial_count >= 2 ? entries[i].trial_count : 0;
     }
-    *analysis = (struct analysis){.formula = "/docs/measures#variance", .part_count = 2};
+    *analysis = (struct analysis){.part_count = 2};
     analysis->parts[0] = (struct analysis_part){
         .key = "items",
         .title = "Spread of each entry",
@@ -127,19 +127,11 @@ static bool fill_entry(const struct trial_entry *entry, struct summary *summary,
 {
     struct table_cell *row = table_add_row(&analysis->parts[0].table);
     double tta[TRIAL_RUNS_MAX], epochs[TRIAL_RUNS_MAX], low, high;
-    size_t reached = 0, known = 0;
+    const size_t known = trials_gather(entry, true, tta, epochs);
+    const size_t reached = trials_gather(entry, false, tta, epochs);
     struct measure_split split;
     struct measure_spread spread;
 
-    for (size_t i = 0; i < entry->trial_count; i++) {
-        const struct trial *trial = &entry->trials[i];
-
-        if (!trial->reached)
-            continue;
-        known += trial->epochs > 0.0;
-        epochs[reached] = trial->epochs;
-        tta[reached++] = trial->tta_s;
-    }
     measure_wilson(reached, entry->trial_count, &low, &high);
     row[0] = cell_id(entry->entry->id, entry->entry->model, entry->entry->author);
     row[1] = cell_count((int64_t)entry->trial_count);

@@ -8,6 +8,14 @@
 #include "server/api/table_out.h"
 #include "server/app.h"
 
+#define ARENA_BYTES (128u << 20)
+
+struct question {
+    const struct task *task;
+    enum analysis_kind kind;
+    int64_t base;
+};
+
 static const struct {
     const char *name, *title;
 } kinds[ANALYSIS_COUNT] = {
@@ -19,8 +27,10 @@ static const struct {
 
 static void handle(struct request *request, struct response *response, enum analysis_kind kind);
 static const struct task *read_task(struct request *request, struct error *err);
-static void write_analysis(struct response *response, const struct task *task, bool csv,
-                           const char *part, const struct analysis *analysis);
+static enum status load_question(struct store_reader *reader, const void *question,
+                                 struct arena *arena, struct analysis *analysis, struct error *err);
+static void write_analysis(struct response *response, const struct analysis_answer *answer,
+                           const struct analysis *analysis);
 
 const char *analysis_name(enum analysis_kind kind)
 {
@@ -83,33 +93,25 @@ static void handle(struct request *request, struct response *response, enum anal
 {
     static const char *const parts[] = {"items", "trials", NULL};
     struct error err = {0};
-    const struct task *task = read_task(request, &err);
-    const char *part = parts[0];
-    struct analysis analysis;
-    struct arena arena;
-    struct store_reader *reader;
-    int64_t base = 0;
-    bool csv = false;
+    struct question question = {.kind = kind, .task = read_task(request, &err)};
+    struct analysis_answer answer = {.load = load_question, .question = &question, .key = "task"};
 
     if (kind == ANALYSIS_THROUGHPUT)
-        (void)query_read_i64(&request->query, "base", 1, INT64_MAX, &base, &err);
+        (void)query_read_i64(&request->query, "base", 1, INT64_MAX, &question.base, &err);
     if (kind == ANALYSIS_VARIANCE)
-        (void)query_read_word(&request->query, "part", parts, &part, &err);
-    api_read_format(request, &csv, &err);
-    if (query_finish(&request->query, &err) != ST_OK) {
-        response_send_error(response, &err);
-        return;
-    }
-    reader = api_begin_read(request, response);
-    if (reader == NULL)
-        return;
-    arena_init(&arena, ANALYSIS_ARENA_BYTES);
-    if (analysis_load(reader, task, kind, base, &arena, &analysis, &err) != ST_OK)
-        response_send_error(response, &err);
-    else
-        write_analysis(response, task, csv, part, &analysis);
-    api_end_read(reader);
-    arena_fini(&arena);
+        (void)query_read_word(&request->query, "part", parts, &answer.part, &err);
+    api_read_format(request, &answer.csv, &err);
+    if (question.task != NULL)
+        answer.value = question.task->id;
+    analysis_send(request, response, &answer, &err);
+}
+
+static enum status load_question(struct store_reader *reader, const void *question,
+                                 struct arena *arena, struct analysis *analysis, struct error *err)
+{
+    const struct question *asked = question;
+
+    return analysis_load(reader, asked->task, asked->kind, asked->base, arena, analysis, err);
 }
 
 static const struct task *read_task(struct request *request, struct error *err)
@@ -131,14 +133,38 @@ static const struct task *read_task(struct request *request, struct error *err)
     return task;
 }
 
-static void write_analysis(struct response *response, const struct task *task, bool csv,
-                           const char *part, const struct analysis *analysis)
+void analysis_send(struct request *request, struct response *response,
+                   const struct analysis_answer *answer, struct error *err)
+{
+    struct store_reader *reader;
+    struct analysis analysis;
+    struct arena arena;
+
+    if (query_finish(&request->query, err) != ST_OK) {
+        response_send_error(response, err);
+        return;
+    }
+    reader = api_begin_read(request, response);
+    if (reader == NULL)
+        return;
+    arena_init(&arena, ARENA_BYTES);
+    if (answer->load(reader, answer->question, &arena, &analysis, err) != ST_OK)
+        response_send_error(response, err);
+    else
+        write_analysis(response, answer, &analysis);
+    api_end_read(reader);
+    arena_fini(&arena);
+}
+
+static void write_analysis(struct response *response, const struct analysis_answer *answer,
+                           const struct analysis *analysis)
 {
     response_add_header(response, "Vary", "Accept");
-    if (csv) {
+    if (answer->csv) {
         size_t i = 0;
 
-        while (i + 1 < analysis->part_count && strcmp(analysis->parts[i].key, part) != 0)
+        while (answer->part != NULL && i + 1 < analysis->part_count &&
+               strcmp(analysis->parts[i].key, answer->part) != 0)
             i++;
         table_out_csv(response_begin(response, 200, "text/csv; charset=utf-8"),
                       &analysis->parts[i].table);
@@ -146,7 +172,8 @@ static void write_analysis(struct response *response, const struct task *task, b
         struct json_out out = {response_begin(response, 200, "application/json"), false};
 
         json_out_begin(&out, NULL, '{');
-        json_out_text(&out, "task", task->id);
+        if (answer->key != NULL)
+            json_out_text(&out, answer->key, answer->value);
         table_out_members(&out, analysis);
         json_out_end(&out, '}');
     }

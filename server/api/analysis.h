@@ -6,6 +6,7 @@
 
 #include "server/analysis/trials.h"
 #include "server/http/request.h"
+#include "server/http/response.h"
 #include "server/store/read.h"
 
 enum analysis_kind {
@@ -19,11 +20,22 @@ enum analysis_kind {
 const char *analysis_name(enum analysis_kind kind); /* last segment of both addresses: "variance" */
 const char *analysis_title(enum analysis_kind kind); /* of its page: "Variance" */
 
-#define ANALYSIS_ARENA_BYTES (128u << 20)
-
 /* Of a training task. base: of THROUGHPUT; 0: the slowest. ST_NOT_FOUND: there is no such base. */
 enum status analysis_load(struct store_reader *reader, const struct task *task,
                           enum analysis_kind kind, int64_t base, struct arena *arena,
                           struct analysis *analysis, struct error *err);
+
+/* The end of every handler of an analysis, when all parameters have been read: refuses what is at fault, else loads the
+ * analysis and sends it as JSON, whose first member is `key`: `value`, or as CSV, of the part that is named. */
+struct analysis_answer {
+    enum status (*load)(struct store_reader *reader, const void *question, struct arena *arena,
+                        struct analysis *analysis, struct error *err);
+    const void *question;
+    const char *key, *value; /* NULL: none */
+    bool csv;
+    const char *part; /* key of a part; NULL: the first */
+};
+void analysis_send(struct request *request, struct response *response,
+                   const struct analysis_answer *answer, struct error *err);
 
 #endif

@@ -6,43 +6,30 @@
 #include "common/str.h"
 #include "server/api/analysis.h"
 #include "server/api/api.h"
-#include "server/api/table_out.h"
 
 const char *const compare_axis_names[] = {"time", "epoch", "cost", NULL};
 
 static void read_runs(struct query *query, struct compare_form *form, struct error *err);
 
+static enum status load(struct store_reader *reader, const void *question, struct arena *arena,
+                        struct analysis *analysis, struct error *err)
+{
+    return compare_load(reader, question, arena, analysis, err);
+}
+
 void handle_get_compare(struct request *request, struct response *response)
 {
     struct compare_form form = {0};
     struct error err = {0};
-    struct analysis analysis;
-    struct store_reader *reader;
-    struct arena arena;
 
     compare_read_form(&request->query, &form, &err);
     if (form.count == 0 && err.status == ST_OK)
         (void)query_fault(&request->query, "runs", "Name them: runs=1,2.", &err, "runs is missing");
-    if (query_finish(&request->query, &err) != ST_OK) {
-        response_send_error(response, &err);
-        return;
-    }
-    reader = api_begin_read(request, response);
-    if (reader == NULL)
-        return;
-    arena_init(&arena, ANALYSIS_ARENA_BYTES);
-    if (compare_load(reader, &form, &arena, &analysis, &err) != ST_OK) {
-        response_send_error(response, &err);
-    } else {
-        struct json_out out = {response_begin(response, 200, "application/json"), false};
-
-        json_out_begin(&out, NULL, '{');
-        json_out_text(&out, "x", compare_axis_names[form.axis]);
-        table_out_members(&out, &analysis);
-        json_out_end(&out, '}');
-    }
-    api_end_read(reader);
-    arena_fini(&arena);
+    analysis_send(
+        request, response,
+        &(struct analysis_answer){
+            .load = load, .question = &form, .key = "x", .value = compare_axis_names[form.axis]},
+        &err);
 }
 
 void compare_read_form(struct query *query, struct compare_form *form, struct error *err)

@@ -1,44 +1,23 @@
 /* server/api/paper.c: GET /v1/analysis/paper: the paper's claims, held against the entries here. */
 #include "server/api/paper.h"
 
-#include "common/decimal.h"
 #include "server/api/analysis.h"
 #include "server/api/api.h"
-#include "server/api/table_out.h"
 #include "server/app.h"
+
+static enum status load(struct store_reader *reader, const void *tasks, struct arena *arena,
+                        struct analysis *analysis, struct error *err)
+{
+    return paper_load(reader, tasks, arena, analysis, err);
+}
 
 void handle_get_paper(struct request *request, struct response *response)
 {
-    struct analysis analysis;
+    struct analysis_answer answer = {.load = load, .question = request->app->tasks};
     struct error err = {0};
-    struct arena arena;
-    struct store_reader *reader;
-    bool csv = false;
 
-    api_read_format(request, &csv, &err);
-    if (query_finish(&request->query, &err) != ST_OK) {
-        response_send_error(response, &err);
-        return;
-    }
-    reader = api_begin_read(request, response);
-    if (reader == NULL)
-        return;
-    arena_init(&arena, ANALYSIS_ARENA_BYTES);
-    response_add_header(response, "Vary", "Accept");
-    if (paper_load(reader, request->app->tasks, &arena, &analysis, &err) != ST_OK) {
-        response_send_error(response, &err);
-    } else if (csv) {
-        table_out_csv(response_begin(response, 200, "text/csv; charset=utf-8"),
-                      &analysis.parts[0].table);
-    } else {
-        struct json_out out = {response_begin(response, 200, "application/json"), false};
-
-        json_out_begin(&out, NULL, '{');
-        table_out_members(&out, &analysis);
-        json_out_end(&out, '}');
-    }
-    api_end_read(reader);
-    arena_fini(&arena);
+    api_read_format(request, &answer.csv, &err);
+    analysis_send(request, response, &answer, &err);
 }
 
 static enum status load_task(struct store_reader *reader, const struct task *task,
