@@ -196,6 +196,7 @@ static void read_members(struct reading *reading, struct task *task, int64_t *or
     json_read_i64(json, "reclaim_after_ms", true, 1000, INT64_C(86400000), &task->reclaim_after_ms);
     task->description = read_text(reading, "description", true);
     task->clock_rule = read_text(reading, "clock_rule", true);
+    task->allowed = read_text(reading, "allowed", false);
 }
 
 static const char *read_text(struct reading *reading, const char *key, bool required)

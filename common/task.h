@@ -49,6 +49,7 @@ struct task {
     int64_t reclaim_after_ms; /* an unreachable agent's job is queued again after that */
     const char *description;  /* a paragraph for people */
     const char *clock_rule;   /* what the clock counts and leaves out, for people */
+    const char *allowed; /* what a submitter may choose and what not, for people; NULL: not said */
 };
 
 struct task_table {

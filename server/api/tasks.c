@@ -141,5 +141,6 @@ static void write_task(struct json_out *out, const char *key, const struct task 
     json_out_i64(out, "reclaim_after_ms", task->reclaim_after_ms);
     json_out_text(out, "description", task->description);
     json_out_text(out, "clock_rule", task->clock_rule);
+    json_out_text(out, "allowed", task->allowed);
     json_out_end(out, '}');
 }

@@ -166,7 +166,8 @@ static void read_members(struct json_reader *json, struct arena *arena, struct m
     word = variants[0];
     (void)json_read_word(json, "rcp_variant", false, variants, &word);
     round->rcp_variant = word == variants[0] ? RCP_RULES : RCP_TOOL;
-    (void)read_text(json, arena, "clock_rule", true); /* for the tasks made of it */
+    (void)read_text(json, arena, "clock_rule", true); /* for the tasks made of it, as the next */
+    (void)read_text(json, arena, "allowed", false);
     if (!json_read_array(json, "benchmarks", true, BENCHMARKS_MAX, &array))
         return;
     round->benchmarks = ARENA_NEW_ARRAY(arena, json_array_size(array) + 1, struct mlperf_benchmark);

@@ -39,6 +39,7 @@ def task_of(entry, rules, place):
                        "slowest, where one that did not converge is the slowest. It is sent as the runs' logs. MLPerf is a "
                        "trademark of MLCommons; what is shown here is computed from published logs and is no MLPerf result.",
         "clock_rule": rules["clock_rule"],
+        "allowed": rules["allowed"],
     }
 
 

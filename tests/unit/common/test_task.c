@@ -62,6 +62,7 @@ static void the_tasks_that_ship_have_the_agreed_targets(void **state)
         assert_int_equal(task->review, TASK_REVIEW_NONE);
         assert_int_equal(task->policy, TASK_OPEN);
         assert_int_equal(task->reclaim_after_ms, 600000);
+        assert_non_null(task->allowed);
         assert_ptr_equal(task_find(table, str_from_cstr(wants[i].id)), task);
         if (wants[i].dawnbench == NULL)
             assert_null(task->dawnbench);
