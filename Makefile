@@ -32,7 +32,7 @@ AGENT_SRC := $(filter-out agent/main.c,$(call find_c,agent))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 GEN_COMMON = $(BUILD)/gen/embedded_tasks.c
-GEN_SERVER = $(BUILD)/gen/queries.c $(BUILD)/gen/embedded_mlperf.c $(BUILD)/gen/embedded_schema.c $(BUILD)/gen/embedded_web.c \
+GEN_SERVER = $(BUILD)/gen/queries.c $(BUILD)/gen/embedded_docs.c $(BUILD)/gen/embedded_mlperf.c $(BUILD)/gen/embedded_schema.c $(BUILD)/gen/embedded_web.c \
              $(BUILD)/gen/templates.c
 GEN_HEADERS = $(BUILD)/gen/queries.h $(BUILD)/gen/templates.h
 gen_obj = $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(1))
@@ -97,6 +97,8 @@ MLPERF_FILES = $(ROUND_FILES) $(sort $(wildcard schema/mlperf/rcp/*.json))
 MIGRATION_FILES = $(sort $(wildcard schema/migrations/*.sql))
 ASSET_FILES = $(sort $(wildcard web/assets/*))
 TEMPLATE_FILES = $(sort $(wildcard web/templates/*.html))
+DOC_FILES = $(sort $(wildcard docs/*.md))
+DOC_TOOLS = $(sort $(wildcard server/tools/docs*.py))
 CHART_JS = /usr/share/javascript/chart.js/Chart.min.js
 
 $(BUILD)/gen/embedded_tasks.c: $(BUILD)/tool/embed $(TASK_FILES) server/tools/mlperf_tasks.py $(ROUND_FILES)
@@ -109,6 +111,11 @@ $(BUILD)/gen/embedded_mlperf.c: $(BUILD)/tool/embed $(MLPERF_FILES)
 $(BUILD)/gen/embedded_schema.c: $(BUILD)/tool/embed $(MIGRATION_FILES) $(BUILD)/gen/openapi.json
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tool/embed schema $(MIGRATION_FILES) $(BUILD)/gen/openapi.json=schema/openapi.json >$@
+$(BUILD)/gen/embedded_docs.c: $(BUILD)/tool/embed $(DOC_FILES) $(DOC_TOOLS) $(BUILD)/gen/openapi.json $(BUILD)/gen/embedded_tasks.c
+	@mkdir -p $(@D)
+	$(Q)/usr/bin/python3 -B server/tools/docs.py $(@D)/pages $(BUILD)/gen/openapi.json $(TASK_FILES) \
+	    $$(sed 's/=.*//' $(@D)/mlperf_tasks.list) >$(@D)/docs.list
+	$(Q)$(BUILD)/tool/embed docs $$(cat $(@D)/docs.list) >$@
 $(BUILD)/gen/embedded_web.c: $(BUILD)/tool/embed $(ASSET_FILES) $(CHART_JS)
 	@mkdir -p $(@D)
 	$(Q)mkdir -p $(@D)/packed && for f in $(ASSET_FILES); do gzip -n9 <$$f >$(@D)/packed/$${f##*/}.gz; done

@@ -1,4 +1,4 @@
-/* server/embedded.h: files of schema/ and web/ that the build put into the server (common/embed.h).
+/* server/embedded.h: files of schema/, web/ and docs/ that the build put into the server (common/embed.h).
  * Immutable. Threads: any. */
 #ifndef DAYBREAK_SERVER_EMBEDDED_H
 #define DAYBREAK_SERVER_EMBEDDED_H
@@ -16,5 +16,9 @@ extern const size_t embedded_mlperf_count;
 /* "web/assets/NAME", and Chart.js as "web/assets/chart.js". */
 extern const struct embedded_file embedded_web[];
 extern const size_t embedded_web_count;
+
+/* "docs.html", "docs/NAME.html", "docs/api/PART.html": the pages of documentation (page/doc_page.h). */
+extern const struct embedded_file embedded_docs[];
+extern const size_t embedded_docs_count;
 
 #endif

@@ -19,6 +19,7 @@ enum page_section {
     SECTION_QUEUE,
     SECTION_AGENTS,
     SECTION_SUBMISSIONS,
+    SECTION_DOCS,
     SECTION_TOKENS
 };
 

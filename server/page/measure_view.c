@@ -39,6 +39,19 @@ const char *measure_title(enum board_by by)
     return titles[by];
 }
 
+const char *measure_how(enum board_by by)
+{
+    static const char *const addresses[] = {
+        [BOARD_TIME] = "/docs/measures#time-to-accuracy",
+        [BOARD_COST] = "/docs/measures#cost",
+        [BOARD_LATENCY] = "/docs/measures#latency",
+        [BOARD_INFERENCE_COST] = "/docs/measures#cost-of-an-item",
+        [BOARD_ENERGY] = "/docs/measures#energy",
+    };
+
+    return addresses[by];
+}
+
 struct str measure_exact(struct arena *arena, enum board_by by, const struct board_entry *entry)
 {
     int64_t value;

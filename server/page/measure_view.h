@@ -22,6 +22,8 @@ struct measure_range {
 struct measure_range measure_range_of(const struct board *board);
 struct str measure_shown(struct arena *arena, enum board_by by, int64_t value);
 const char *measure_title(enum board_by by); /* "Time", "Cost of 1M items" */
+/* Where its formula stands: "/docs/measures#cost". */
+const char *measure_how(enum board_by by);
 /* As the API writes it: seconds, milliseconds, dollars; empty when there is none. */
 struct str measure_exact(struct arena *arena, enum board_by by, const struct board_entry *entry);
 /* The same with what it counts: "10.663472 s". */

