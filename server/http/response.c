@@ -143,6 +143,8 @@ bool response_send_not_modified(struct response *response, const char *etag_valu
 void response_send_problem(struct response *response, const struct problem *problem)
 {
     const struct request *request = response->request;
+    const bool has_code = problem->code != NULL && problem->code[0] != '\0';
+    char type[64]; /* where its meaning stands: /docs/api has an anchor for each code */
     struct problem filled = *problem;
     bool comma = false;
     struct buf *out;
@@ -162,7 +164,8 @@ void response_send_problem(struct response *response, const struct problem *prob
     }
     out = response_begin(response, problem->status, "application/problem+json");
     buf_append_char(out, '{');
-    append_member(out, "type", "about:blank", &comma);
+    (void)snprintf(type, sizeof type, "/docs/api#%s", problem->code);
+    append_member(out, "type", has_code ? type : "about:blank", &comma);
     append_member(out, "title", response_reason(problem->status), &comma);
     append_number(out, "status", problem->status, &comma);
     append_member(out, "detail", problem->detail, &comma);

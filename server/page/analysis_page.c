@@ -18,6 +18,14 @@ static const char *const words_of_kind[ANALYSIS_COUNT] = {
     [ANALYSIS_SCALING] = "What more devices bring, beside linear scaling.",
 };
 
+/* The formulas of each. */
+static const char *const how_of_kind[ANALYSIS_COUNT] = {
+    [ANALYSIS_TRADEOFF] = "/docs/measures#cost-against-time",
+    [ANALYSIS_VARIANCE] = "/docs/measures#spread-of-the-runs",
+    [ANALYSIS_THROUGHPUT] = "/docs/measures#throughput-against-time",
+    [ANALYSIS_SCALING] = "/docs/measures#scaling",
+};
+
 static void fill_choices(struct arena *arena, const struct analysis_page *data,
                          struct analysis_view *view);
 static enum status fill_history(struct arena *arena, const struct history_page *data, size_t board,
@@ -70,6 +78,7 @@ void page_render_analysis(struct buf *out, const struct page_frame *frame,
         .task = str_from_cstr(data->task->title),
         .task_href = format_text(arena, "/tasks/%s", data->task->id),
         .lead = str_from_cstr(data->analysis->lead),
+        .how_href = str_from_cstr(how_of_kind[data->kind]),
         .figures = figures,
     };
 
@@ -146,6 +155,7 @@ void page_render_history(struct buf *out, const struct page_frame *frame,
         .lead = layout_text(history_lead(arena, data)),
         .json_href = format_text(arena, "/v1/leaderboards/%s/records", data->task->id),
         .figures = figures,
+        .how_href = STR("/docs/measures#records"),
     };
 
     view.tabs = &tabs;
@@ -273,6 +283,7 @@ void page_render_compare(struct buf *out, const struct page_frame *frame,
         .heading = title.title,
         .lead = str_from_cstr(analysis->lead),
         .tabs = &tabs,
+        .how_href = STR("/docs/measures#comparing-runs"),
     };
     struct str runs = {0};
 
@@ -310,6 +321,7 @@ void page_render_paper(struct buf *out, const struct page_frame *frame,
         .task_href = STR("https://arxiv.org/abs/1806.01427"),
         .lead = str_from_cstr(analysis->lead),
         .json_href = STR("/v1/analysis/paper"),
+        .how_href = STR("/docs/measures"),
     };
 
     fill_figures(frame->arena, analysis, STR("/v1/analysis/paper?format=csv"), &view);

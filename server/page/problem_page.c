@@ -18,6 +18,7 @@ void page_render_problem(struct buf *out, const struct page_frame *frame,
         .status = format_text(arena, "%d", problem->status),
         .title = title.title,
         .detail = layout_text(problem->detail),
+        .code = layout_text(problem->code),
         .request_id = layout_text(problem->request_id),
         .lines = lines,
     };
