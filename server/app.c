@@ -19,6 +19,7 @@
 #include "server/page/find_pages.h"
 #include "server/page/pages.h"
 #include "server/page/review_pages.h"
+#include "server/page/submit_pages.h"
 #include "server/page/work_pages.h"
 #include "server/store/lock.h"
 #include "server/store/read.h"
@@ -127,8 +128,9 @@ struct store_reader *app_reader(struct app *app, struct error *err)
 static enum status open_parts(struct server *server, const struct app_options *options,
                               struct error *err)
 {
-    const struct route_table tables[] = {api_routes,    page_routes,   find_routes,     work_routes,
-                                         access_routes, review_routes, analysis_routes, doc_routes};
+    const struct route_table tables[] = {api_routes,    page_routes,     find_routes,
+                                         work_routes,   access_routes,   review_routes,
+                                         submit_routes, analysis_routes, doc_routes};
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct listener_options listen = {.app = &server->app,
                                       .listen = options->listen,

@@ -1,10 +1,8 @@
 /* server/api/routes.c: which handler answers which call; schema/openapi.yaml describes the same calls. */
 #include "common/run_profile.h"
 #include "server/api/api.h"
+#include "server/api/submission_form.h"
 
-/* A file as JSON text may grow by its escapes; two of 64 KiB, and the envelope. */
-#define SUBMISSION_BYTES_MAX \
-    (1u << 20) /* the files of common/entry.h, as JSON with its escapes, too */
 #define EVENTS_BYTES_MAX (256u << 10)
 #define LOGS_BYTES_MAX   (32u << 20) /* all logs of an entry of MLPerf; one may have 16 MiB */
 
@@ -21,13 +19,13 @@ static const struct route routes[] = {
      .pattern = "/v1/submissions/validate",
      .handle = handle_validate_submission,
      .media = MEDIA_JSON | MEDIA_MULTIPART,
-     .body_bytes_max = SUBMISSION_BYTES_MAX},
+     .body_bytes_max = SUBMISSION_BODY_BYTES_MAX},
     {.method = HTTP_POST,
      .pattern = "/v1/submissions",
      .handle = handle_post_submission,
      .scopes = SCOPE_SUBMIT,
      .media = MEDIA_JSON | MEDIA_MULTIPART,
-     .body_bytes_max = SUBMISSION_BYTES_MAX},
+     .body_bytes_max = SUBMISSION_BODY_BYTES_MAX},
     {.method = HTTP_GET, .pattern = "/v1/submissions", .handle = handle_list_submissions},
     {.method = HTTP_GET,
      .pattern = "/v1/submissions/{submission}",
@@ -43,7 +41,7 @@ static const struct route routes[] = {
      .handle = handle_post_submission,
      .scopes = SCOPE_SUBMIT,
      .media = MEDIA_JSON | MEDIA_MULTIPART,
-     .body_bytes_max = SUBMISSION_BYTES_MAX},
+     .body_bytes_max = SUBMISSION_BODY_BYTES_MAX},
     {.method = HTTP_POST,
      .pattern = "/v1/submissions/{submission}/reviews",
      .handle = handle_post_review,

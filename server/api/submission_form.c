@@ -393,6 +393,8 @@ static enum status check_sizes(const struct submission_form *form, struct error 
 
 static enum status too_large(struct error *err, const char *field, const char *what, int bytes)
 {
-    return error_set_code(err, ST_LIMIT, "file_too_large", field, NULL,
+    return error_set_code(err, ST_LIMIT, "file_too_large", field,
+                          strcmp(field, "entry") == 0 ? "leave out of misc what can be linked"
+                                                      : "one line for each evaluation is enough",
                           "%s may have %d bytes at most", what, bytes);
 }

@@ -16,6 +16,8 @@
 #include "server/store/records.h"
 
 #define SUBMISSION_FILE_NAME_BYTES_MAX 200
+/* Of a body: the files of common/entry.h, as JSON with its escapes, too. */
+#define SUBMISSION_BODY_BYTES_MAX (1u << 20)
 
 struct submission_form {
     const struct task *task;

@@ -456,7 +456,8 @@ static enum status admit_session(struct exchange *exchange)
                                        request_header(request, "Host"), request->is_secure};
     struct error *err = &exchange->refusal;
 
-    if (route->media == MEDIA_FORM && form_check_source(&source, err) != ST_OK)
+    if ((route->media & (MEDIA_FORM | MEDIA_MULTIPART)) != 0 &&
+        form_check_source(&source, err) != ST_OK)
         return err->status;
     if (cookie_find(cookies, session_cookie(request->is_secure), &request->session) &&
         request->session.len > 0 && find_session(exchange, err) != ST_OK)
@@ -582,6 +583,12 @@ static enum status parse_body(struct exchange *exchange)
     if (status == ST_OK)
         status = multipart_parse(request->body, boundary, &exchange->arena, &request->parts,
                                  &exchange->refusal);
+    if (status == ST_OK && request->route->html && request->csrf != NULL) { /* a page's form */
+        const struct multipart_part *csrf = multipart_find(&request->parts, "csrf");
+
+        status = form_match_csrf(csrf == NULL ? STR("") : csrf->data, request->session,
+                                 &exchange->refusal);
+    }
     return status;
 }
 

@@ -31,12 +31,18 @@ void form_csrf(struct str session, char text[FORM_CSRF_BYTES])
 
 enum status form_check_csrf(struct query *form, struct str session, struct error *err)
 {
-    char wanted[FORM_CSRF_BYTES];
     struct str given = {0};
 
+    (void)query_read_text(form, "csrf", &given);
+    return form_match_csrf(given, session, err);
+}
+
+enum status form_match_csrf(struct str given, struct str session, struct error *err)
+{
+    char wanted[FORM_CSRF_BYTES];
+
     form_csrf(session, wanted);
-    if (query_read_text(form, "csrf", &given) && given.len == FORM_CSRF_BYTES - 1 &&
-        crypto_equal(given.data, wanted, given.len))
+    if (given.len == FORM_CSRF_BYTES - 1 && crypto_equal(given.data, wanted, given.len))
         return ST_OK;
     return error_set_code(err, ST_DENIED, "csrf-mismatch", "csrf",
                           "Open the page again, and send its form.",

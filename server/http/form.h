@@ -10,7 +10,8 @@
  *       <input type="hidden" name="csrf" value="{{attr page.csrf}}">
  *
  * where `page` is the layout, which layout_make() fills from the frame (page_make_frame()). A GET that needs a scope
- * leads whoever is not signed in to /login, and back.
+ * leads whoever is not signed in to /login, and back. A form with files says `.media = MEDIA_MULTIPART` and
+ * enctype="multipart/form-data": source and csrf are checked as well, and its fields are request->parts.
  *
  * Ownership: results live in the caller's arena, NUL-terminated. Threads: pure, any. */
 #ifndef DAYBREAK_SERVER_HTTP_FORM_H
@@ -29,5 +30,7 @@ enum status form_parse(struct str body, struct arena *arena, struct query *form,
 void form_csrf(struct str session, char text[FORM_CSRF_BYTES]);
 /* Takes the field. ST_DENIED "csrf-mismatch": none, or another session's. */
 enum status form_check_csrf(struct query *form, struct str session, struct error *err);
+/* The same of what the field held, "" for none. */
+enum status form_match_csrf(struct str given, struct str session, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "server/app.h"
 #include "server/http/auth.h"
 #include "server/page/access_view.h"
+#include "server/page/page_work.h"
 #include "server/page/pages.h"
 #include "server/store/read.h"
 
@@ -26,8 +27,6 @@ static enum status read_issue(struct request *request, struct create_token *crea
                               struct error *err);
 static enum status read_number(struct query *form, const char *name, int64_t min, int64_t max,
                                struct opt_i64 *out, struct error *err);
-static void send_html(struct request *request, struct response *response, int status,
-                      struct buf *page);
 
 static void handle_login(struct request *request, struct response *response)
 {
@@ -206,7 +205,7 @@ static void draw_login(struct request *request, struct response *response, struc
     page_make_frame(request, request->arena, &frame);
     buf_init(&page, PAGE_BYTES_MAX);
     page_render_login(&page, &frame, back, fault);
-    send_html(request, response, fault == NULL ? 200 : response_status_code(fault), &page);
+    page_send_private(response, fault == NULL ? 200 : response_status_code(fault), &page);
     buf_fini(&page);
 }
 
@@ -285,7 +284,7 @@ static void draw_tokens(struct request *request, struct response *response,
     page_make_frame(request, request->arena, &frame);
     buf_init(&html, PAGE_BYTES_MAX);
     page_render_tokens(&html, &frame, page);
-    send_html(request, response, status, &html);
+    page_send_private(response, status, &html);
     buf_fini(&html);
 }
 
@@ -329,19 +328,4 @@ static enum status read_number(struct query *form, const char *name, int64_t min
         return ST_OK;
     out->has = true;
     return query_read_i64(form, name, min, max, &out->value, err);
-}
-
-static void send_html(struct request *request, struct response *response, int status,
-                      struct buf *page)
-{
-    struct error err = {0};
-
-    (void)request;
-    if (buf_check(page, &err) != ST_OK) {
-        response_send_error(response, &err);
-        return;
-    }
-    response_add_header(response, "Cache-Control", "no-store");
-    response_add_header(response, "Vary", "Cookie");
-    buf_append(response_begin_html(response, status), buf_str(page));
 }

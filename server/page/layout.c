@@ -17,10 +17,10 @@ static const struct {
 
 struct layout_view layout_make(const struct page_frame *frame, const struct page_title *title)
 {
-    static const char *const labels[] = {"Tasks",       "Queue", "Agents",
-                                         "Submissions", "Docs",  "Tokens"};
-    static const char *const hrefs[] = {"/",     "/queue", "/agents", "/submissions",
-                                        "/docs", "/tokens"};
+    static const char *const labels[] = {"Tasks",  "Queue", "Agents", "Submissions",
+                                         "Submit", "Docs",  "Tokens"};
+    static const char *const hrefs[] = {"/",       "/queue", "/agents", "/submissions",
+                                        "/submit", "/docs",  "/tokens"};
     const size_t nav_count = frame->may_issue ? ARRAY_LEN(labels) : ARRAY_LEN(labels) - 1;
     struct link_view *nav = ARENA_NEW_ARRAY(frame->arena, ARRAY_LEN(labels), struct link_view);
     struct theme_view *choices =

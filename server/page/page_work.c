@@ -83,6 +83,19 @@ void page_send(struct request *request, struct response *response, page_draw_fn 
     arena_fini(&work.arena);
 }
 
+void page_send_private(struct response *response, int status, struct buf *page)
+{
+    struct error err = {0};
+
+    if (buf_check(page, &err) != ST_OK) {
+        response_send_error(response, &err);
+        return;
+    }
+    response_add_header(response, "Cache-Control", "no-store");
+    response_add_header(response, "Vary", "Cookie");
+    buf_append(response_begin_html(response, status), buf_str(page));
+}
+
 struct str page_origin(const struct request *request, struct arena *arena)
 {
     const struct str host = request_header(request, "Host");

@@ -28,6 +28,8 @@ struct page_work {
 typedef enum status page_draw_fn(struct page_work *work, struct buf *out);
 
 void page_send(struct request *request, struct response *response, page_draw_fn *draw);
+/* A page that answers a form, or is a form: never kept anywhere. */
+void page_send_private(struct response *response, int status, struct buf *page);
 
 /* "https://HOST" as the request names it: for what leaves the page, such as code to embed. */
 struct str page_origin(const struct request *request, struct arena *arena);
