@@ -12,7 +12,7 @@ static void add_to_kind(struct roofline *roofline, const struct roofline_dot *do
 static void place_dot(const struct roofline *roofline, struct roofline_dot *dot);
 static int compare_dots(const void *left, const void *right);
 
-enum status roofline_build(const struct run_profile *profile, struct arena *arena,
+enum status roofline_place(const struct run_profile *profile, struct arena *arena,
                            struct roofline *roofline, struct error *err)
 {
     double products_s = 0.0; /* that the products would take at their peaks */

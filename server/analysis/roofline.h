@@ -7,6 +7,7 @@
  * In times, which holds for kernels without a flop as well: attainable time = max(flops / peak, bytes / bandwidth); the
  * roof with the greatest part of it is the binding one, and attainable / measured time is the share that was reached.
  * A level's roof is the greater of its bandwidths of reading and of copying: no mix of both gets more.
+ * roofline_place() computes, roofline_build() says the same as tables.
  * Ownership: results live in the caller's arena and borrow the profile's texts. Threads: pure, any. */
 #ifndef DAYBREAK_SERVER_ANALYSIS_ROOFLINE_H
 #define DAYBREAK_SERVER_ANALYSIS_ROOFLINE_H
@@ -14,6 +15,7 @@
 #include "common/arena.h"
 #include "common/run_profile.h"
 #include "common/status.h"
+#include "server/analysis/table.h"
 
 #define ROOFLINE_ROOFS_MAX (LEVEL_COUNT + PEAK_COUNT)
 
@@ -54,7 +56,11 @@ struct roofline {
 };
 
 /* ST_NO_MEMORY alone. */
-enum status roofline_build(const struct run_profile *profile, struct arena *arena,
+enum status roofline_place(const struct run_profile *profile, struct arena *arena,
                            struct roofline *roofline, struct error *err);
+
+/* Facts of run and profile; parts "kinds", "kernels" (the dots), "roofs" and "phases". ST_NO_MEMORY alone. */
+enum status roofline_build(int64_t run, const struct run_profile *profile, struct arena *arena,
+                           struct analysis *analysis, struct error *err);
 
 #endif

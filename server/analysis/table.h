@@ -12,22 +12,25 @@
 #include "common/arena.h"
 #include "common/status.h"
 
-#define TABLE_COLUMNS_MAX  20
-#define ANALYSIS_PARTS_MAX 3
+#define TABLE_COLUMNS_MAX  24
+#define ANALYSIS_PARTS_MAX 4
 
 /* What a column holds decides how it is written: in JSON and CSV a number of the unit, on a page as people read it. */
 enum table_kind {
     TABLE_TEXT,
-    TABLE_ENTRY,   /* integer: id; text: what it is called; sub: its author */
-    TABLE_RUN,     /* integer: id; text: what it is called */
-    TABLE_COUNT,   /* integer */
-    TABLE_NUMBER,  /* number without a unit */
-    TABLE_SECONDS, /* number: s */
-    TABLE_USD,     /* number: USD */
-    TABLE_SHARE,   /* number: 0..1, on a page in per cent */
-    TABLE_RATIO,   /* number: so many times */
-    TABLE_DATE,    /* text: yyyy-mm-dd */
-    TABLE_FLAG,    /* integer: 0 or 1 */
+    TABLE_ENTRY,     /* integer: id; text: what it is called; sub: its author */
+    TABLE_RUN,       /* integer: id; text: what it is called */
+    TABLE_COUNT,     /* integer */
+    TABLE_NUMBER,    /* number without a unit */
+    TABLE_SECONDS,   /* number: s */
+    TABLE_USD,       /* number: USD */
+    TABLE_SHARE,     /* number: 0..1, on a page in per cent */
+    TABLE_RATIO,     /* number: so many times */
+    TABLE_BYTES,     /* integer */
+    TABLE_BYTE_RATE, /* number: bytes/s */
+    TABLE_FLOP_RATE, /* number: flops/s */
+    TABLE_DATE,      /* text: yyyy-mm-dd */
+    TABLE_FLAG,      /* integer: 0 or 1 */
 };
 enum table_place {
     TABLE_ALWAYS,
@@ -90,7 +93,8 @@ struct analysis_part {
     struct table_chart chart;
 };
 struct analysis {
-    const char *lead; /* one sentence of what it says about these data */
+    const char *lead;   /* one sentence of what it says about these data */
+    struct table facts; /* at most one row: members of the JSON beside the parts; zeroed: none */
     struct analysis_part parts[ANALYSIS_PARTS_MAX];
     size_t part_count;
 };

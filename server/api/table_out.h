@@ -6,7 +6,7 @@
 #include "server/analysis/table.h"
 #include "server/api/json_out.h"
 
-/* "lead" and a member for each part, whose rows are objects. An entry is "entry", "model" and "author". */
+/* The facts, "lead", and a member for each part, whose rows are objects. An entry is "entry", "model" and "author". */
 void table_out_members(struct json_out *out, const struct analysis *analysis);
 /* One part: a head line of keys, then a line for each row; what is absent is empty. */
 void table_out_csv(struct buf *out, const struct table *table);

@@ -104,6 +104,10 @@ static struct figure_cell_view make_cell(struct arena *arena, const struct table
             format_text(arena, column->kind == TABLE_RUN ? "/runs/%" PRId64 : "/entries/%" PRId64,
                         cell->integer);
         break;
+    case TABLE_BYTES:
+        view.shown = format_scaled(arena, (double)cell->integer, "B");
+        view.exact = format_text(arena, "%" PRId64, cell->integer);
+        break;
     case TABLE_COUNT:
         view.shown = format_count(arena, cell->integer);
         view.exact = format_text(arena, "%" PRId64, cell->integer);
@@ -117,6 +121,8 @@ static struct figure_cell_view make_cell(struct arena *arena, const struct table
     case TABLE_USD:
     case TABLE_SHARE:
     case TABLE_RATIO:
+    case TABLE_BYTE_RATE:
+    case TABLE_FLOP_RATE:
         view.shown = format_number(arena, column, cell->number);
         view.exact = format_text(arena, "%.9g", cell->number);
         if (cell->has_range) {
@@ -145,6 +151,8 @@ static struct str format_number(struct arena *arena, const struct table_column *
     case TABLE_SHARE: return format_text(arena, "%.2f\u00A0%%", 100.0 * number);
     case TABLE_RATIO:
         return format_text(arena, number < 9.995 ? "%.2f\u00D7" : "%.0f\u00D7", number);
+    case TABLE_BYTE_RATE: return format_scaled(arena, number, "B/s");
+    case TABLE_FLOP_RATE: return format_scaled(arena, number, "FLOP/s");
     default: return format_text(arena, "%.4g", number);
     }
 }

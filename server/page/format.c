@@ -115,6 +115,20 @@ struct str format_money_per_million(struct arena *arena, int64_t pico)
     return money(arena, pico, PLACES_PICO_PER_MILLION);
 }
 
+struct str format_scaled(struct arena *arena, double value, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    size_t i = 0;
+    int places;
+
+    for (; i + 1 < ARRAY_LEN(prefixes) && value >= 999.95; i++)
+        value /= 1000.0;
+    places = value >= 99.995 ? 1 : value >= 9.9995 ? 2 : 3;
+    if (i == 0 && value - (double)(long long)value == 0.0)
+        places = 0; /* a count of bytes has no tenths */
+    return format_text(arena, "%.*f %s%s", places, value, prefixes[i], unit);
+}
+
 struct str format_energy(struct arena *arena, int64_t uj)
 {
     static const struct {

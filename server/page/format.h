@@ -27,6 +27,8 @@ struct str format_latency(struct arena *arena, int64_t ns);
 struct str format_money(struct arena *arena, int64_t pico);
 /* What a million items cost: "$0.208". */
 struct str format_money_per_million(struct arena *arena, int64_t pico);
+/* Four digits and a decimal prefix: "812 B", "20.0 GB/s". value >= 0. */
+struct str format_scaled(struct arena *arena, double value, const char *unit);
 struct str format_energy(struct arena *arena, int64_t uj); /* "812.4 J", "1.234 MJ" */
 /* In the task's unit: "94.09 %" or "0.7579". */
 struct str format_metric(struct arena *arena, const struct task *task, double value);

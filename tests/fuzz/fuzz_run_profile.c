@@ -33,7 +33,7 @@ static void check_roofline(const struct run_profile *profile, struct arena *aren
 {
     struct roofline roofline;
 
-    TRAP_UNLESS(roofline_build(profile, arena, &roofline, NULL) == ST_OK);
+    TRAP_UNLESS(roofline_place(profile, arena, &roofline, NULL) == ST_OK);
     TRAP_UNLESS(roofline.kernel_count == profile->group_count);
     TRAP_UNLESS(roofline.kind_count >= 1 && roofline.kind_count <= roofline.kernel_count);
     for (size_t i = 0; i < roofline.kernel_count; i++) {

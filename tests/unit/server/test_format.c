@@ -108,6 +108,22 @@ static void energies_take_the_unit_that_keeps_them_short(void **state)
         check(format_energy(&arena, examples[i].value), examples[i].want);
 }
 
+static void sizes_and_rates_take_a_prefix(void **state)
+{
+    static const struct {
+        double value;
+        const char *want;
+    } examples[] = {
+        {0, "0 B"},          {999, "999 B"},        {2.5, "2.500 B"},       {999.95, "1.000 kB"},
+        {999.94, "999.9 B"}, {2097152, "2.097 MB"}, {99.994e6, "99.99 MB"}, {99.995e6, "100.0 MB"},
+        {2e10, "20.00 GB"},  {4e12, "4.000 TB"},    {3e18, "3000.0 PB"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(examples); i++)
+        check(format_scaled(&arena, examples[i].value, "B"), examples[i].want);
+}
+
 static void latencies_keep_four_digits(void **state)
 {
     static const struct example examples[] = {
@@ -166,6 +182,7 @@ int main(void)
         cmocka_unit_test(clocks_of_a_column_share_one_form),
         cmocka_unit_test(money_keeps_three_digits_below_a_dollar),
         cmocka_unit_test(energies_take_the_unit_that_keeps_them_short),
+        cmocka_unit_test(sizes_and_rates_take_a_prefix),
         cmocka_unit_test(latencies_keep_four_digits),
         cmocka_unit_test(ratios_and_counts_and_labels),
         cmocka_unit_test(ages_grow_coarse),

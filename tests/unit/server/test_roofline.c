@@ -53,7 +53,7 @@ static void assert_near(double found, double wanted)
 static void build(const struct run_profile *profile, struct arena *arena, struct roofline *roofline)
 {
     arena_init(arena, ARENA_BYTES);
-    assert_int_equal(roofline_build(profile, arena, roofline, NULL), ST_OK);
+    assert_int_equal(roofline_place(profile, arena, roofline, NULL), ST_OK);
 }
 
 static void roofs_are_the_greater_bandwidths_and_the_peaks(void **state)
@@ -167,17 +167,81 @@ static void time_that_no_clock_tells_has_no_share(void **state)
     arena_fini(&arena);
 }
 
+static const struct table_cell *cell_at(const struct table *table, size_t row, const char *key)
+{
+    return &table_row(table, row)[table_find(table, key)];
+}
+
+static void the_tables_say_the_same(void **state)
+{
+    struct profile_group groups[] = {
+        group_of("conv2d", PEAK_F32, 0.020, 1000000000, 200000000, 50000000),
+        group_of("unary", PEAK_F32, 0.080, 0, 80000000, 80000000)};
+    struct run_profile profile = make_profile(groups, ARRAY_LEN(groups));
+    const struct table *kinds, *kernels, *roofs, *phases;
+    struct analysis analysis;
+    struct arena arena;
+
+    (void)state;
+    profile.step_s = 0.125;
+    profile.phase_s[STEP_PHASE_FORWARD] = 0.100;
+    profile.communication_s = 0.025;
+    arena_init(&arena, ARENA_BYTES);
+    assert_int_equal(roofline_build(7, &profile, &arena, &analysis, NULL), ST_OK);
+    kinds = &analysis.parts[0].table;
+    kernels = &analysis.parts[1].table;
+    roofs = &analysis.parts[2].table;
+    phases = &analysis.parts[3].table;
+    assert_int_equal(cell_at(&analysis.facts, 0, "run")->integer, 7);
+    assert_near(cell_at(&analysis.facts, 0, "groups_s")->number, 0.020 + 0.080);
+    assert_near(cell_at(&analysis.facts, 0, "utilisation")->number, 0.08); /* 10 of 125 ms */
+    assert_false(cell_at(&analysis.facts, 0, "energy_j")->has);
+    assert_string_equal(cell_at(kinds, 0, "kind")->text, "unary");
+    assert_near(cell_at(kinds, 0, "step_share")->number, 0.8);
+    assert_near(cell_at(kinds, 0, "share")->number, 0.1); /* 8 of 80 ms */
+    assert_string_equal(cell_at(kinds, 0, "roof")->text, "memory");
+    assert_false(cell_at(kinds, 0, "intensity")->has);
+    assert_false(cell_at(kinds, 0, "flops_per_s")->has);
+    assert_string_equal(cell_at(kernels, 1, "kernel")->text, "k");
+    assert_int_equal(cell_at(kernels, 1, "l2_bytes")->integer, 200000000);
+    assert_int_equal(cell_at(kernels, 1, "memory_bytes")->integer, 50000000);
+    assert_near(cell_at(kernels, 1, "intensity")->number, 20.0);
+    assert_near(cell_at(kernels, 1, "attainable_s")->number, 0.01);
+    assert_string_equal(cell_at(kernels, 1, "roof")->text, "f32");
+    assert_string_equal(cell_at(kernels, 1, "source")->text, "modelled");
+    assert_int_equal(roofs->row_count, 4);
+    assert_near(cell_at(roofs, 0, "read_bytes_per_s")->number, 50e9);
+    assert_int_equal(cell_at(roofs, 0, "capacity_bytes")->integer, 1);
+    assert_near(cell_at(roofs, 1, "copy_bytes_per_s")->number, 8e9);
+    assert_false(cell_at(roofs, 1, "capacity_bytes")->has); /* memory holds all */
+    assert_near(cell_at(roofs, 3, "flops_per_s")->number, 400e9);
+    assert_false(cell_at(roofs, 3, "bytes_per_s")->has);
+    assert_int_equal(phases->row_count, STEP_PHASE_COUNT + 1); /* no evaluation was timed */
+    assert_near(cell_at(phases, 1, "share")->number, 0.8);
+    assert_near(cell_at(phases, STEP_PHASE_COUNT, "share")->number, 0.2);
+    assert_string_equal(
+        analysis.lead,
+        "Kernels of kind unary take 80.0 % of the step and reach 10.0 % of what binds them, the "
+        "bandwidth of memory; products and convolutions use 8.0 % of their peak over the whole "
+        "step.");
+    arena_fini(&arena);
+}
+
 static void no_memory_is_an_error(void **state)
 {
     struct profile_group group = group_of("a", PEAK_F32, 1, 1, 1, 1);
     const struct run_profile profile = make_profile(&group, 1);
-    struct roofline roofline;
+    enum status status = ST_NO_MEMORY;
+    struct analysis analysis;
     struct arena arena;
 
     (void)state;
-    arena_init(&arena, 16);
-    assert_int_equal(roofline_build(&profile, &arena, &roofline, NULL), ST_NO_MEMORY);
-    arena_fini(&arena);
+    for (size_t bytes = 16; status != ST_OK; bytes += 64) {
+        arena_init(&arena, bytes);
+        status = roofline_build(1, &profile, &arena, &analysis, NULL);
+        assert_true(status == ST_NO_MEMORY || (status == ST_OK && bytes > 1000));
+        arena_fini(&arena);
+    }
 }
 
 int main(void)
@@ -187,6 +251,7 @@ int main(void)
         cmocka_unit_test(each_dot_is_bound_by_the_roof_that_leaves_it_least),
         cmocka_unit_test(kinds_add_up_their_kernels_by_type),
         cmocka_unit_test(time_that_no_clock_tells_has_no_share),
+        cmocka_unit_test(the_tables_say_the_same),
         cmocka_unit_test(no_memory_is_an_error),
     };
 
