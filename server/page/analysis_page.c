@@ -321,7 +321,7 @@ void page_render_paper(struct buf *out, const struct page_frame *frame,
         .task_href = STR("https://arxiv.org/abs/1806.01427"),
         .lead = str_from_cstr(analysis->lead),
         .json_href = STR("/v1/analysis/paper"),
-        .how_href = STR("/docs/measures"),
+        .how_href = STR("/docs/measures#claims-of-the-paper"),
     };
 
     fill_figures(frame->arena, analysis, STR("/v1/analysis/paper?format=csv"), &view);

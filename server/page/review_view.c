@@ -272,6 +272,7 @@ static struct finding_row_view make_finding(struct arena *arena, const struct su
                      : format_text(arena, "%s, line %d", finding->file, finding->line),
         .detail = layout_text(finding->detail),
         .hint = layout_text(finding->hint),
+        .code = layout_text(finding->code),
     };
 
     if (file < data->file_count && finding->line > 0)
