@@ -199,20 +199,21 @@ double measure_profile_share(double ratio, size_t columns, double r_max)
     return fmax(0.0, r_max - ratio) / ((double)columns * (r_max - 1.0));
 }
 
-struct measure_trials measure_trials(const int64_t *tta_ns, size_t reached, size_t count)
+struct measure_trials measure_trials(const struct measure_runs *runs)
 {
-    struct measure_trials trials = {.count = count, .reached = reached};
+    struct measure_trials trials = {.count = runs->count, .reached = runs->reached};
     double seconds[MEASURE_TRIALS_MAX] = {0};
 
-    assert(count > 0);
-    assert(reached <= count);
-    assert(count <= MEASURE_TRIALS_MAX);
-    for (size_t i = 0; i < reached; i++)
-        seconds[i] = (double)tta_ns[i] / 1e9;
-    trials.p = (double)reached / (double)count;
-    measure_wilson(reached, count, &trials.p_low, &trials.p_high);
-    trials.spread = measure_spread(seconds, reached);
-    trials.has_spread = reached >= 2;
+    assert(runs->count > 0);
+    assert(runs->scored <= runs->reached);
+    assert(runs->reached <= runs->count);
+    assert(runs->count <= MEASURE_TRIALS_MAX);
+    for (size_t i = 0; i < runs->scored; i++)
+        seconds[i] = (double)runs->tta_ns[i] / 1e9;
+    trials.p = (double)runs->reached / (double)runs->count;
+    measure_wilson(runs->reached, runs->count, &trials.p_low, &trials.p_high);
+    trials.spread = measure_spread(seconds, runs->scored);
+    trials.has_spread = runs->scored >= 2;
     if (trials.has_spread)
         measure_mean_interval(&trials.spread, &trials.mean_low, &trials.mean_high);
     return trials;

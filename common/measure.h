@@ -69,17 +69,23 @@ struct measure_trimmed measure_trim(double *values, size_t count, size_t dropped
  * row never reached gives nothing. ratio >= 1; r_max > 1. */
 double measure_profile_share(double ratio, size_t columns, double r_max);
 
-/* n runs of one entry, of which some reached the target in so many nanoseconds. */
+/* The runs of one entry. */
+struct measure_runs {
+    const int64_t *tta_ns; /* of those that reached the target, in order */
+    size_t reached;
+    size_t scored; /* of those the first, which the spread is of */
+    size_t count;  /* of all */
+};
 struct measure_trials {
     size_t count, reached;
     double p, p_low, p_high;      /* probability of reaching the target, with its Wilson interval */
-    bool has_spread;              /* two or more reached it */
-    struct measure_spread spread; /* of the times of those, in s */
+    bool has_spread;              /* two or more are scored */
+    struct measure_spread spread; /* of the times of those that are scored, in s */
     double mean_low, mean_high;   /* the mean's 95 % interval, in s */
 };
-/* count > 0, reached <= count <= MEASURE_TRIALS_MAX. */
+/* count > 0, scored <= reached <= count <= MEASURE_TRIALS_MAX. */
 #define MEASURE_TRIALS_MAX 100
-struct measure_trials measure_trials(const int64_t *tta_ns, size_t reached, size_t count);
+struct measure_trials measure_trials(const struct measure_runs *runs);
 
 /* Median, the mean of the two middle ones when count is even. Reorders values. count > 0. */
 int64_t measure_median(int64_t *values, size_t count);

@@ -102,6 +102,13 @@ const struct task *task_find_dawnbench(const struct task_table *table, struct st
     return NULL;
 }
 
+size_t task_scored(const struct task *task, size_t reached)
+{
+    const size_t most = (size_t)task->scored_runs;
+
+    return most > 0 && most < reached ? most : reached;
+}
+
 const char *task_phase_name(enum task_phase phase)
 {
     return phase_names[phase];
@@ -167,7 +174,7 @@ static enum status read_task(const struct embedded_file *file, struct arena *are
 static void read_members(struct reading *reading, struct task *task, int64_t *order)
 {
     struct json_reader *json = &reading->json;
-    int64_t version = 0, runs = 0;
+    int64_t version = 0, runs = 0, scored_runs = 0;
 
     json_read_i64(json, "order", true, 1, 10000, order);
     task->id = read_text(reading, "id", true);
@@ -190,6 +197,8 @@ static void read_members(struct reading *reading, struct task *task, int64_t *or
     task->recipe = read_text(reading, "recipe", false);
     json_read_i64(json, "runs", true, 1, 1000, &runs);
     task->runs = (int)runs;
+    json_read_i64(json, "scored_runs", false, 1, 1000, &scored_runs);
+    task->scored_runs = (int)scored_runs;
     task->score = (enum task_score)read_choice(reading, "score", score_names, 3);
     task->policy = (enum task_policy)read_choice(reading, "policy", policy_names, 3);
     task->review = (enum task_review)read_choice(reading, "review", review_names, 3);

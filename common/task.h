@@ -43,6 +43,7 @@ struct task {
     const char *workload; /* our implementation: "cifar10", or NULL */
     const char *recipe;   /* of that workload: "cifar10-quick" */
     int runs;             /* an entry needs that many; 1 */
+    int scored_runs;      /* the first so many that reached the target count; 0: all that did */
     enum task_score score;
     enum task_policy policy;
     enum task_review review;
@@ -67,6 +68,9 @@ const struct task *task_find(const struct task_table *table, struct str id); /* 
 /* By DAWNBench folder and phase: ("CIFAR10", "train"); NULL: none. */
 const struct task *task_find_dawnbench(const struct task_table *table, struct str folder,
                                        struct str phase);
+
+/* Of `reached` runs that reached the target, in order, how many are scored: the first. */
+size_t task_scored(const struct task *task, size_t reached);
 
 const char *task_phase_name(enum task_phase phase);    /* "train", "inference" */
 const char *task_score_name(enum task_score score);    /* "median", "mean", "olympic" */

@@ -11,47 +11,63 @@
 
 static bool read_number(const char *text, double *value);
 static double first_of(double smallest);
+static size_t fill_trials(const struct trial_source *source, const struct entry_record *entry,
+                          struct trial *trials);
 static void fill_trial(const struct trial_record *from, const struct entry_record *entry,
                        struct trial *to);
 static bool counts_labels(const struct entry_record *entry);
 static int compare_runs(const void *key, const void *item);
 
-enum status trials_join(const struct entry_record *entries, size_t entry_count,
-                        const struct trial_record *runs, size_t run_count, struct arena *arena,
+enum status trials_join(const struct trial_source *source, struct arena *arena,
                         struct trial_entry **joined, size_t *count, struct error *err)
 {
-    struct trial *trials = ARENA_NEW_ARRAY(arena, run_count, struct trial);
+    struct trial *trials = ARENA_NEW_ARRAY(arena, source->run_count, struct trial);
 
-    *joined = ARENA_NEW_ARRAY(arena, entry_count, struct trial_entry);
+    *joined = ARENA_NEW_ARRAY(arena, source->entry_count, struct trial_entry);
     *count = 0;
     if (*joined == NULL || trials == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for an analysis");
-    for (size_t i = 0; i < entry_count; i++) {
-        const struct entry_record *entry = &entries[i];
+    for (size_t i = 0; i < source->entry_count; i++) {
+        const struct entry_record *entry = &source->entries[i];
         struct trial_entry *to = &(*joined)[*count];
-        const struct trial_record *found;
-        size_t first;
 
         if (strcmp(entry->state, "accepted") != 0)
             continue;
-        *to = (struct trial_entry){.entry = entry};
+        *to = (struct trial_entry){.entry = entry, .trials = trials};
         if (entry->tta_ns.has)
             to->tta_s = (double)entry->tta_ns.value * S_PER_NS;
         if (!read_number(entry->epoch_count_text, &to->epochs) || to->epochs <= 0.0)
             to->epochs = 0.0;
-        found = run_count == 0 ? NULL
-                               : bsearch(&entry->id, runs, run_count, sizeof *runs, compare_runs);
-        first = found == NULL ? run_count : (size_t)(found - runs);
-        while (first > 0 && found != NULL && runs[first - 1].entry_id == entry->id)
-            first--;
-        to->trials = trials;
-        while (first < run_count && runs[first].entry_id == entry->id &&
-               to->trial_count < TRIAL_RUNS_MAX)
-            fill_trial(&runs[first++], entry, &trials[to->trial_count++]);
+        to->trial_count = fill_trials(source, entry, trials);
         trials += to->trial_count;
         (*count)++;
     }
     return ST_OK;
+}
+
+/* The runs of one entry; returns how many. */
+static size_t fill_trials(const struct trial_source *source, const struct entry_record *entry,
+                          struct trial *trials)
+{
+    const struct trial_record *end = source->runs + source->run_count;
+    const struct trial_record *run =
+        source->run_count == 0
+            ? end
+            : bsearch(&entry->id, source->runs, source->run_count, sizeof *run, compare_runs);
+    size_t count = 0, reached = 0;
+
+    if (run == NULL)
+        return 0;
+    while (run > source->runs && run[-1].entry_id == entry->id)
+        run--;
+    for (; run < end && run->entry_id == entry->id && count < TRIAL_RUNS_MAX; run++) {
+        struct trial *trial = &trials[count++];
+
+        fill_trial(run, entry, trial);
+        reached += trial->reached;
+        trial->scored = trial->reached && task_scored(source->task, reached) == reached;
+    }
+    return count;
 }
 
 double trial_epochs(const struct entry_record *entry, const char *label, double smallest)
@@ -73,7 +89,7 @@ size_t trials_gather(const struct trial_entry *entry, bool with_epochs, double *
     for (size_t i = 0; i < entry->trial_count; i++) {
         const struct trial *trial = &entry->trials[i];
 
-        if (!trial->reached || (with_epochs && !(trial->epochs > 0.0)))
+        if (!trial->scored || (with_epochs && !(trial->epochs > 0.0)))
             continue;
         tta_s[count] = trial->tta_s;
         epochs[count++] = trial->epochs;

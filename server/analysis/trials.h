@@ -4,6 +4,7 @@
 #ifndef DAYBREAK_SERVER_ANALYSIS_TRIALS_H
 #define DAYBREAK_SERVER_ANALYSIS_TRIALS_H
 
+#include "common/task.h"
 #include "server/analysis/table.h"
 #include "server/store/records.h"
 
@@ -13,6 +14,7 @@ struct trial {
     int64_t run, ordinal;
     const char *state;
     bool reached; /* the target: tta_s and epochs hold */
+    bool scored;  /* and is among the first of those that the task scores */
     double tta_s;
     double epochs; /* 0: its log does not tell */
 };
@@ -25,17 +27,24 @@ struct trial_entry {
     size_t trial_count;
 };
 
-/* Joins entries (any order, any state: those not accepted are left out) with runs (by entry, then ordinal).
- * ST_NO_MEMORY. */
-enum status trials_join(const struct entry_record *entries, size_t entry_count,
-                        const struct trial_record *runs, size_t run_count, struct arena *arena,
+/* What the store has of one task. */
+struct trial_source {
+    const struct task *task;
+    const struct entry_record
+        *entries; /* in any order and state: those not accepted are left out */
+    size_t entry_count;
+    const struct trial_record *runs; /* by entry, then ordinal */
+    size_t run_count;
+};
+/* ST_NO_MEMORY. */
+enum status trials_join(const struct trial_source *source, struct arena *arena,
                         struct trial_entry **joined, size_t *count, struct error *err);
 
 /* How many epochs a label of the entry's runs means, with the smallest label of that run; 0: it does not tell. */
 double trial_epochs(const struct entry_record *entry, const char *label, double smallest);
 
-/* TTA and epochs of the runs that reached the target, in order; with_epochs: of those alone whose log tells them. Room
- * for trial_count numbers each. */
+/* TTA and epochs of the runs that are scored, in order; with_epochs: of those alone whose log tells them. Room for
+ * trial_count numbers each. */
 size_t trials_gather(const struct trial_entry *entry, bool with_epochs, double *tta_s,
                      double *epochs);
 

@@ -12,6 +12,7 @@ static const struct table_column columns[] = {
     {"entry", "Entry", TABLE_ENTRY, TABLE_ALWAYS},
     {"n", "Runs", TABLE_COUNT, TABLE_ALWAYS},
     {"reached", "Reached", TABLE_COUNT, TABLE_MID},
+    {"scored", "Scored", TABLE_COUNT, TABLE_DATA},
     {"p", "P(target)", TABLE_SHARE, TABLE_MID},
     {"p_low", "95 % from", TABLE_SHARE, TABLE_DATA},
     {"p_high", "to", TABLE_SHARE, TABLE_DATA},
@@ -30,6 +31,7 @@ static const struct table_column trial_columns[] = {
     {"entry", "Entry", TABLE_ENTRY, TABLE_ALWAYS},
     {"run", "Run", TABLE_RUN, TABLE_ALWAYS},
     {"state", "Ended", TABLE_TEXT, TABLE_MID},
+    {"scored", "Scored", TABLE_FLAG, TABLE_DATA},
     {"tta_s", "TTA", TABLE_SECONDS, TABLE_ALWAYS},
     {"to_mean", "Of its mean", TABLE_RATIO, TABLE_ALWAYS},
     {"epochs", "Epochs", TABLE_NUMBER, TABLE_MID},
@@ -47,6 +49,7 @@ static enum status start_parts(const struct trial_entry *entries, size_t count, 
                                struct analysis *analysis, struct error *err);
 static bool fill_entry(const struct trial_entry *entry, struct summary *summary,
                        struct analysis *analysis);
+static size_t count_reached(const struct trial_entry *entry);
 static void fill_trials(const struct trial_entry *entry, double mean_s, struct arena *arena,
                         struct table *table);
 static const char *make_lead(struct arena *arena, const struct summary *summary);
@@ -95,7 +98,8 @@ static enum status start_parts(const struct trial_entry *entries, size_t count, 
         .title = "Spread of each entry",
         .caption =
             "CV: standard deviation (n - 1) over the mean; its split by CV\u00B2 of epochs and of "
-            "seconds per epoch. From epochs: the epochs' part of both.",
+            "seconds per epoch. From epochs: the epochs' part of both. Of the runs that the task "
+            "scores: all that reached the target, of NCF the first 50.",
         .empty = "No entry here has two runs or more: one run says nothing about its spread.",
         .chart = {.kind = "scatter",
                   .x = "cv_per_epoch",
@@ -128,7 +132,8 @@ static bool fill_entry(const struct trial_entry *entry, struct summary *summary,
     struct table_cell *row = table_add_row(&analysis->parts[0].table);
     double tta[TRIAL_RUNS_MAX], epochs[TRIAL_RUNS_MAX], low, high;
     const size_t known = trials_gather(entry, true, tta, epochs);
-    const size_t reached = trials_gather(entry, false, tta, epochs);
+    const size_t scored = trials_gather(entry, false, tta, epochs);
+    const size_t reached = count_reached(entry);
     struct measure_split split;
     struct measure_spread spread;
 
@@ -136,35 +141,45 @@ static bool fill_entry(const struct trial_entry *entry, struct summary *summary,
     row[0] = cell_id(entry->entry->id, entry->entry->model, entry->entry->author);
     row[1] = cell_count((int64_t)entry->trial_count);
     row[2] = cell_count((int64_t)reached);
-    row[3] = cell_range(cell_number((double)reached / (double)entry->trial_count), low, high);
-    row[4] = cell_number(low);
-    row[5] = cell_number(high);
-    if (reached == 0)
+    row[3] = cell_count((int64_t)scored);
+    row[4] = cell_range(cell_number((double)reached / (double)entry->trial_count), low, high);
+    row[5] = cell_number(low);
+    row[6] = cell_number(high);
+    if (scored == 0)
         return false;
-    spread = measure_spread(tta, reached);
-    row[6] = cell_number(spread.mean);
-    if (reached < 2)
+    spread = measure_spread(tta, scored);
+    row[7] = cell_number(spread.mean);
+    if (scored < 2)
         return true;
     measure_mean_interval(&spread, &low, &high);
-    row[6] = cell_range(row[6], low, high);
-    row[7] = cell_number(low);
-    row[8] = cell_number(high);
-    row[9] = cell_number(spread.cv);
-    row[10] = cell_number(spread.cv_population);
-    row[15] = cell_count((int64_t)measure_runs_needed(spread.cv, PRECISION));
+    row[7] = cell_range(row[7], low, high);
+    row[8] = cell_number(low);
+    row[9] = cell_number(high);
+    row[10] = cell_number(spread.cv);
+    row[11] = cell_number(spread.cv_population);
+    row[16] = cell_count((int64_t)measure_runs_needed(spread.cv, PRECISION));
     summary->cvs[summary->repeated++] = spread.cv;
     if (spread.cv > summary->worst_cv)
         summary->worst_cv = spread.cv;
-    if (known < reached)
+    if (known < scored)
         return true;
-    split = measure_split(tta, epochs, reached);
-    row[11] = cell_number(split.epochs.cv);
-    row[12] = cell_number(split.per_epoch.cv);
-    row[13] = cell_number(split.correlation);
-    row[14] = cell_if(split.has_share, cell_number(split.epoch_share));
+    split = measure_split(tta, epochs, scored);
+    row[12] = cell_number(split.epochs.cv);
+    row[13] = cell_number(split.per_epoch.cv);
+    row[14] = cell_number(split.correlation);
+    row[15] = cell_if(split.has_share, cell_number(split.epoch_share));
     summary->split++;
     summary->epochs_vary_more += split.epochs.cv > split.per_epoch.cv;
     return true;
+}
+
+static size_t count_reached(const struct trial_entry *entry)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < entry->trial_count; i++)
+        count += entry->trials[i].reached;
+    return count;
 }
 
 static void fill_trials(const struct trial_entry *entry, double mean_s, struct arena *arena,
@@ -177,10 +192,11 @@ static void fill_trials(const struct trial_entry *entry, double mean_s, struct a
         row[0] = cell_id(entry->entry->id, entry->entry->model, entry->entry->author);
         row[1] = cell_id(trial->run, arena_printf(arena, "%lld", (long long)trial->ordinal), NULL);
         row[2] = cell_text(trial->state);
-        row[3] = cell_if(trial->reached, cell_number(trial->tta_s));
-        row[4] = cell_if(trial->reached && mean_s > 0.0, cell_number(trial->tta_s / mean_s));
-        row[5] = cell_if(trial->epochs > 0.0, cell_number(trial->epochs));
-        row[6] =
+        row[3] = cell_count(trial->scored);
+        row[4] = cell_if(trial->reached, cell_number(trial->tta_s));
+        row[5] = cell_if(trial->reached && mean_s > 0.0, cell_number(trial->tta_s / mean_s));
+        row[6] = cell_if(trial->epochs > 0.0, cell_number(trial->epochs));
+        row[7] =
             cell_if(trial->epochs > 0.0, cell_number(trial_per_epoch(trial->tta_s, trial->epochs)));
     }
 }

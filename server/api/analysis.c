@@ -66,17 +66,11 @@ enum status analysis_load(struct store_reader *reader, const struct task *task,
                           enum analysis_kind kind, int64_t base, struct arena *arena,
                           struct analysis *analysis, struct error *err)
 {
-    const struct str id = str_from_cstr(task->id);
-    struct entry_record *entries;
-    struct trial_record *runs = NULL;
     struct trial_entry *joined;
-    size_t entry_count, run_count = 0, count;
-    enum status status = store_list_entries(reader, arena, id, &entries, &entry_count, err);
+    size_t count;
+    enum status status =
+        analysis_load_trials(reader, task, kind == ANALYSIS_VARIANCE, arena, &joined, &count, err);
 
-    if (status == ST_OK && kind == ANALYSIS_VARIANCE)
-        status = store_list_trials(reader, arena, id, &runs, &run_count, err);
-    if (status == ST_OK)
-        status = trials_join(entries, entry_count, runs, run_count, arena, &joined, &count, err);
     if (status != ST_OK)
         return status;
     switch (kind) {
@@ -87,6 +81,23 @@ enum status analysis_load(struct store_reader *reader, const struct task *task,
     case ANALYSIS_COUNT: break;
     }
     return error_set(err, ST_INTERNAL, NULL, "no such analysis");
+}
+
+enum status analysis_load_trials(struct store_reader *reader, const struct task *task,
+                                 bool with_runs, struct arena *arena, struct trial_entry **joined,
+                                 size_t *count, struct error *err)
+{
+    const struct str id = str_from_cstr(task->id);
+    struct trial_source source = {.task = task};
+    struct entry_record *entries = NULL;
+    struct trial_record *runs = NULL;
+    enum status status = store_list_entries(reader, arena, id, &entries, &source.entry_count, err);
+
+    if (status == ST_OK && with_runs)
+        status = store_list_trials(reader, arena, id, &runs, &source.run_count, err);
+    source.entries = entries;
+    source.runs = runs;
+    return status == ST_OK ? trials_join(&source, arena, joined, count, err) : status;
 }
 
 static void handle(struct request *request, struct response *response, enum analysis_kind kind)

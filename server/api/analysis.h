@@ -25,6 +25,11 @@ enum status analysis_load(struct store_reader *reader, const struct task *task,
                           enum analysis_kind kind, int64_t base, struct arena *arena,
                           struct analysis *analysis, struct error *err);
 
+/* The entries of a training task, and their runs where they are asked for. */
+enum status analysis_load_trials(struct store_reader *reader, const struct task *task,
+                                 bool with_runs, struct arena *arena, struct trial_entry **joined,
+                                 size_t *count, struct error *err);
+
 /* The end of every handler of an analysis, when all parameters have been read: refuses what is at fault, else loads the
  * analysis and sends it as JSON, whose first member is `key`: `value`, or as CSV, of the part that is named. */
 struct analysis_answer {

@@ -8,8 +8,8 @@
 static enum status fill_standings(const struct entry_record *record, struct arena *arena,
                                   struct board_entry *entry, struct error *err);
 
-enum status board_fill_entry(const struct entry_record *record, struct arena *arena,
-                             struct board_entry *entry, struct error *err)
+enum status board_fill_entry(const struct entry_record *record, const struct task *task,
+                             struct arena *arena, struct board_entry *entry, struct error *err)
 {
     struct error ignored = {0};
     bool padded;
@@ -41,7 +41,7 @@ enum status board_fill_entry(const struct entry_record *record, struct arena *ar
         .cloud = record->cloud,
         .tier = record->tier,
         .tta_runs_ns = record->tta_runs_ns,
-        .tta_run_count = record->tta_run_count,
+        .tta_run_count = task_scored(task, record->tta_run_count),
         .has_energy = record->energy_uj.has,
         .energy_uj = record->energy_uj.value,
         .device_kind = record->device_kind,
@@ -77,7 +77,7 @@ enum status board_load(struct store_reader *reader, struct arena *arena, const s
     if (entries == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the board");
     for (size_t i = 0; i < count && status == ST_OK; i++)
-        status = board_fill_entry(&records[i], arena, &entries[i], err);
+        status = board_fill_entry(&records[i], task, arena, &entries[i], err);
     return status == ST_OK ? board_rank(task, rule, entries, count, arena, board, err) : status;
 }
 

@@ -13,8 +13,8 @@
 #define BOARD_ARENA_BYTES (64u << 20) /* for 10,000 entries with room */
 
 /* One entry as rank wants it. ST_NO_MEMORY. */
-enum status board_fill_entry(const struct entry_record *record, struct arena *arena,
-                             struct board_entry *entry, struct error *err);
+enum status board_fill_entry(const struct entry_record *record, const struct task *task,
+                             struct arena *arena, struct board_entry *entry, struct error *err);
 
 /* The whole board by a rule (rank/board.h). ST_INVALID: the task has no such board. */
 enum status board_load(struct store_reader *reader, struct arena *arena, const struct task *task,

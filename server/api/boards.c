@@ -375,7 +375,7 @@ static enum status fill_entries(struct arena *arena, const struct task *task,
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for the boards");
     for (size_t i = 0; i < count && status == ST_OK; i++)
         if (strcmp(records[i].task, task->id) == 0)
-            status = board_fill_entry(&records[i], arena, &(*entries)[(*entry_count)++], err);
+            status = board_fill_entry(&records[i], task, arena, &(*entries)[(*entry_count)++], err);
     return status;
 }
 

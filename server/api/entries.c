@@ -10,7 +10,8 @@
 #include "server/store/read.h"
 
 static void write_entry(struct json_out *out, const struct entry_record *entry);
-static void write_trials(struct json_out *out, const struct entry_record *entry);
+static void write_trials(struct json_out *out, const struct task *task,
+                         const struct entry_record *entry);
 static enum status write_list_price(struct request *request, struct store_reader *reader,
                                     const struct entry_record *entry, struct json_out *out,
                                     struct error *err);
@@ -45,7 +46,7 @@ void handle_get_entry(struct request *request, struct response *response)
     if (status == ST_OK) {
         json_out_begin(&out, NULL, '{');
         write_entry(&out, &entry);
-        write_trials(&out, &entry);
+        write_trials(&out, task_find(request->app->tasks, str_from_cstr(entry.task)), &entry);
         status = write_list_price(request, reader, &entry, &out, &err);
     }
     if (status == ST_OK)
@@ -101,18 +102,25 @@ static void write_entry(struct json_out *out, const struct entry_record *entry)
 }
 
 /* Once all runs have ended. */
-static void write_trials(struct json_out *out, const struct entry_record *entry)
+static void write_trials(struct json_out *out, const struct task *task,
+                         const struct entry_record *entry)
 {
+    const size_t reached = entry->tta_run_count;
+    const size_t scored = task == NULL ? reached : task_scored(task, reached);
     struct measure_trials trials;
 
     if (entry->run_count == 0 || strcmp(entry->state, "queued") == 0 ||
         strcmp(entry->state, "running") == 0)
         return;
-    trials = measure_trials(entry->tta_runs_ns, entry->tta_run_count, (size_t)entry->run_count);
+    trials = measure_trials(&(struct measure_runs){.tta_ns = entry->tta_runs_ns,
+                                                   .reached = reached,
+                                                   .scored = scored,
+                                                   .count = (size_t)entry->run_count});
     json_out_begin(out, "trials", '{');
     json_out_text(out, "score", entry->score_rule);
     json_out_i64(out, "n", (int64_t)trials.count);
     json_out_i64(out, "reached", (int64_t)trials.reached);
+    json_out_i64(out, "scored", (int64_t)scored);
     json_out_double(out, "probability", trials.p);
     json_out_double(out, "probability_low", trials.p_low);
     json_out_double(out, "probability_high", trials.p_high);

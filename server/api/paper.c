@@ -24,22 +24,15 @@ static enum status load_task(struct store_reader *reader, const struct task *tas
                              struct arena *arena, struct paper_task *to, struct error *err)
 {
     const struct str id = str_from_cstr(task->id);
-    struct entry_record *entries;
-    struct trial_record *runs;
-    struct trial_entry *joined;
-    size_t entry_count, run_count;
-    enum status status = store_list_entries(reader, arena, id, &entries, &entry_count, err);
+    struct trial_entry *joined = NULL;
+    enum status status;
 
     *to = (struct paper_task){.task = task};
-    if (status == ST_OK)
-        status = store_list_trials(reader, arena, id, &runs, &run_count, err);
-    if (status == ST_OK)
-        status = trials_join(entries, entry_count, runs, run_count, arena, &joined,
-                             &to->entry_count, err);
+    status = analysis_load_trials(reader, task, true, arena, &joined, &to->entry_count, err);
     if (status == ST_OK && task->dawnbench != NULL)
         status = store_count_relapses(reader, id, task->target_text, task->higher_is_better,
                                       &to->curves, &to->relapses, err);
-    to->entries = status == ST_OK ? joined : NULL;
+    to->entries = joined;
     return status;
 }
 

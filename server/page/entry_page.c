@@ -123,14 +123,21 @@ static void fill_trials(struct arena *arena, const struct entry_page *data, stru
     if (entry->run_count < 1 || strcmp(entry->state, "queued") == 0 ||
         strcmp(entry->state, "running") == 0)
         return;
-    trials = measure_trials(entry->tta_runs_ns, entry->tta_run_count, (size_t)entry->run_count);
+    trials = measure_trials(
+        &(struct measure_runs){.tta_ns = entry->tta_runs_ns,
+                               .reached = entry->tta_run_count,
+                               .scored = task_scored(data->task, entry->tta_run_count),
+                               .count = (size_t)entry->run_count});
     view->reached = format_text(arena, "%zu of %zu reached the target (95 %%: %.2f to %.2f)",
                                 trials.reached, trials.count, trials.p_low, trials.p_high);
     if (trials.has_spread)
-        view->spread =
-            format_text(arena, "mean %.4g s (95 %%: %.4g to %.4g s), CV %.2f %%; ranked by the %s",
-                        trials.spread.mean, trials.mean_low, trials.mean_high,
-                        100.0 * trials.spread.cv, entry->score_rule);
+        view->spread = format_text(
+            arena, "mean %.4g s (95 %%: %.4g to %.4g s), CV %.2f %%%s; ranked by the %s",
+            trials.spread.mean, trials.mean_low, trials.mean_high, 100.0 * trials.spread.cv,
+            trials.spread.count == trials.reached
+                ? ""
+                : format_text(arena, " over the first %zu of them", trials.spread.count).data,
+            entry->score_rule);
 }
 
 static void fill_flags(struct arena *arena, const struct entry_page *data, struct entry_view *view)

@@ -46,7 +46,7 @@ struct board_entry {
     int64_t views, devices, n; /* n: runs */
     const char *cloud;
     const char *tier; /* "reported", "witnessed", "reproduced" */
-    /* TTA in ns of the runs that reached the target, for the spread. */
+    /* TTA in ns of the runs that reached the target and are scored, for the spread. */
     const int64_t *tta_runs_ns;
     size_t tta_run_count;
     const char *device_kind;                /* NULL: unknown */

@@ -30,6 +30,7 @@ def task_of(entry, rules, place):
         "validation_size": 0,
         "columns": [],
         "runs": entry["runs"],
+        **({"scored_runs": entry["scored_runs"]} if "scored_runs" in entry else {}),
         "score": "olympic",
         "policy": "open",
         "review": "none",

@@ -50,9 +50,10 @@ static void official_time_leaves_out_a_third_at_most(void **state)
 static void trials_tell_what_missed_and_what_spread(void **state)
 {
     static const int64_t times[] = {3000000000, 1000000000, 2000000000};
-    const struct measure_trials four = measure_trials(times, 3, 4),
-                                none = measure_trials(NULL, 0, 2),
-                                one = measure_trials(times, 1, 1);
+    const struct measure_trials four = measure_trials(&(struct measure_runs){times, 3, 3, 4}),
+                                none = measure_trials(&(struct measure_runs){NULL, 0, 0, 2}),
+                                one = measure_trials(&(struct measure_runs){times, 1, 1, 1}),
+                                first = measure_trials(&(struct measure_runs){times, 3, 2, 4});
 
     (void)state;
     assert_true(four.count == 4 && four.reached == 3 && four.has_spread);
@@ -61,6 +62,9 @@ static void trials_tell_what_missed_and_what_spread(void **state)
     assert_true(fabs(four.mean_low + 0.484138) < 1e-6 && fabs(four.mean_high - 4.484138) < 1e-6);
     assert_true(none.reached == 0 && !none.has_spread && none.p == 0.0 && none.p_high < 1.0);
     assert_true(one.p == 1.0 && !one.has_spread);
+    /* 3 and 1 s alone are scored; the third still reached the target */
+    assert_true(first.reached == 3 && fabs(first.p - 0.75) < NEAR && first.spread.count == 2);
+    assert_true(fabs(first.spread.mean - 2.0) < NEAR && fabs(first.spread.cv - sqrt(0.5)) < NEAR);
 }
 
 static void spread_is_the_sample_deviation(void **state)
