@@ -57,14 +57,15 @@ function run(args) {
   return done.stdout.trim();
 }
 
-export async function startServer({ history = true } = {}) {
+// args: further ones of `daybreakd serve`.
+export async function startServer({ history = true, args = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "daybreak-web-"));
   const db = join(folder, "daybreak.db");
   if (history) run(["import", "--db", db, "schema/history"]);
   else run(["migrate", "--db", db]);
   const token = (role) => run(["token", "create", "--db", db, "--role", role, "--name", `web test ${role}`]);
   const tokens = { operator: token("operator"), submitter: token("submitter"), registration: token("agent-registration") };
-  const server = { folder, tokens, log: "" };
+  const server = { folder, tokens, args, log: "" };
   await serve(server, db, "127.0.0.1:0");
   server.stop = async () => {
     const code = await end(server);
@@ -79,7 +80,7 @@ export async function startServer({ history = true } = {}) {
 }
 
 function serve(server, db, listen) {
-  const child = spawn(PROGRAM, ["serve", "--db", db, "--listen", listen], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(PROGRAM, ["serve", "--db", db, "--listen", listen, ...server.args], { stdio: ["ignore", "pipe", "pipe"] });
   server.child = child;
   return new Promise((found, lost) => {
     const timer = setTimeout(() => lost(new Error(`the server did not start:\n${server.log}`)), START_MS);
