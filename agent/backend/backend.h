@@ -136,7 +136,8 @@ struct backend_ops {
                            struct error *err);
     enum status (*run)(struct executable *executable, struct error *err); /* allocates nothing */
     enum status (*wait)(struct backend *backend, struct error *err);      /* until all runs ended */
-    /* `runs` profiled runs; times[0..group_count). A pass of its own, never a scored one. */
+    /* `runs` profiled runs; times[0..group_count], the last one of the writebacks. A pass of its own, never a scored
+     * one: each group waits for the one before. */
     enum status (*profile)(struct executable *executable, int runs, struct group_time *times,
                            struct error *err);
     void (*discard)(struct executable *executable); /* accepts NULL */

@@ -135,8 +135,9 @@ static void step_back(struct walk *walk, size_t op_index)
         return;
     }
     memcpy(label, g->label, sizeof label);
-    (void)snprintf(g->label, sizeof g->label, "%.*s%sgrad", (int)sizeof g->label - 6,
-                   graph_label(g, &b.op), graph_label(g, &b.op)[0] != '\0' ? "." : "");
+    (void)snprintf(g->label, sizeof g->label, "%.*s%s" GRAPH_LABEL_GRADIENT,
+                   (int)(sizeof g->label - sizeof GRAPH_LABEL_GRADIENT - 1), graph_label(g, &b.op),
+                   graph_label(g, &b.op)[0] != '\0' ? "." : "");
     g->label_at = UINT32_MAX;
     vjps[b.op.kind](walk, &b);
     memcpy(g->label, label, sizeof label);

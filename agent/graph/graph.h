@@ -82,6 +82,9 @@ value graph_sgd(struct graph *g, value w, value grad, value m, value lr, value w
                 bool nesterov, value *m_new);
 
 /* Labels nest: "layers.1" then "conv1" gives "layers.1.conv1"; they name ops in errors, profile and plan. */
+#define GRAPH_LABEL_DATA      "data" /* first part: sampling and augmenting what a step is fed with */
+#define GRAPH_LABEL_OPTIMISER "optimiser" /* first part: from the gradients to new weights */
+#define GRAPH_LABEL_GRADIENT  "grad"      /* last part: what graph_gradient() has added */
 void graph_push_label(struct graph *g, const char *label);
 void graph_pop_label(struct graph *g);
 const char *graph_current_label(const struct graph *g); /* until the next push or pop; "": none */

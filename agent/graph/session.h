@@ -19,6 +19,7 @@ enum status session_compile(struct session *session, struct error *err);
 
 /* Runs it to its end and raises the versions of what it assigned. Allocates nothing. */
 enum status session_run(struct session *session, size_t index, struct error *err);
+/* The same, timed: times[0..group_count] of the program (backend.h). */
 enum status session_profile(struct session *session, size_t index, int runs,
                             struct group_time *times, struct error *err);
 /* Whole inputs and outputs by name, in tensor_bytes(); an unknown name is an assert. */

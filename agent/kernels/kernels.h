@@ -31,6 +31,8 @@ struct fit {
         inplace_mask; /* bit i: the result paired with operand i may be the same memory (same bytes):
                        * out[0]; for sgd's momentum (operand 2), out[1]. row_write in place writes the row alone */
     int block[4];     /* the kernel's own choice of blocking, printed by the plan */
+    uint64_t
+        flops; /* products and sums that it does, where its algorithm saves some; 0: those of op_flops() */
 };
 
 struct kernel_args {

@@ -7,18 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/backend/backend.h"
 #include "agent/backend/cpu/pool.h"
 #include "agent/profile/ceiling.h"
 #include "agent/profile/figures.h"
+#include "agent/profile/step_profile.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/str.h"
 
-#define PROBE_SECONDS   0.03
-#define PROBE_ITEMS_MAX 4096
-#define SINK_FLOATS     16
-#define RUNS_MAX        1000
-#define FACTS_BYTES_MAX 65536
+#define PROBE_SECONDS     0.03
+#define PROBE_ITEMS_MAX   4096
+#define SINK_FLOATS       16
+#define RUNS_MAX          1000
+#define FACTS_BYTES_MAX   65536
+#define PROFILE_BYTES_MAX ((size_t)4 << 20)
 
 /* What goes on between the steps. */
 struct timing {
@@ -46,6 +49,8 @@ static void on_step(void *context, int64_t step, int64_t step_count);
 static bool should_stop(void *context);
 static enum status report(const struct bench_steps *options, struct timing *timing,
                           const json_t *facts, double step_flops, struct error *err);
+static enum status print_profile(const struct workload_ops *workload, void *state,
+                                 struct error *err);
 static double median_of(const double *numbers, int64_t count);
 
 enum status bench_steps_run(const struct bench_steps *options, struct error *err)
@@ -54,7 +59,7 @@ enum status bench_steps_run(const struct bench_steps *options, struct error *err
     struct timing *timing;
     enum status status;
 
-    if (workload == NULL || workload->step_flops == NULL || workload->profile == NULL)
+    if (workload == NULL || workload->step_program == NULL || workload->take_step == NULL)
         return error_set(err, ST_NOT_FOUND, "steps", "there is no workload '%.64s' to time",
                          options->workload);
     timing = calloc(1, sizeof *timing);
@@ -97,9 +102,10 @@ static enum status time_workload(const struct bench_steps *options,
     if (status == ST_OK)
         status = take_steps(workload, state, timing, err);
     if (status == ST_OK)
-        status = report(options, timing, facts, workload->step_flops(state), err);
+        status =
+            report(options, timing, facts, (double)workload->step_program(state, 0)->flops, err);
     if (status == ST_OK && options->profile)
-        status = workload->profile(state, (int)options->runs, stdout, err);
+        status = print_profile(workload, state, err);
     workload->close(state);
     json_decref(facts);
     buf_fini(&text);
@@ -223,6 +229,22 @@ static enum status report(const struct bench_steps *options, struct timing *timi
                      "ceiling_flops_per_s", median_of(timing->ceiling, timing->taken),
                      "share_of_ceiling", median_of(share, timing->taken));
     return figures_write_json(root, options->json_path, err);
+}
+
+static enum status print_profile(const struct workload_ops *workload, void *state,
+                                 struct error *err)
+{
+    const struct step_profile_source source = {.ops = workload, .state = state, .fusion = true};
+    struct run_profile profile;
+    struct arena arena;
+    enum status status;
+
+    arena_init(&arena, PROFILE_BYTES_MAX);
+    status = step_profile_measure(&source, &arena, &profile, err);
+    if (status == ST_OK)
+        step_profile_print(&profile, stdout);
+    arena_fini(&arena);
+    return status;
 }
 
 static double median_of(const double *numbers, int64_t count)

@@ -13,6 +13,7 @@
 #include "agent/workload/workload.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/run_profile.h"
 
 #define GRACE_MS        10000 /* to tell the server that an operator cancelled */
 #define BODY_BYTES_MAX  4096
@@ -28,7 +29,7 @@ struct attempt {
     struct link *link;
     struct buf line;
     struct progress progress;
-    char folder[FILES_PATH_BYTES_MAX];
+    char folder[FILES_PATH_BYTES_MAX], profile[FILES_PATH_BYTES_MAX];
 };
 
 static bool is_cancelled_here(void)
@@ -46,6 +47,8 @@ static enum status open_attempt(struct attempt *attempt, struct error *err)
     buf_init(&attempt->line, EVENT_LINE_BYTES_MAX + 1);
     if (status == ST_OK)
         status = files_join(path, attempt->folder, "spool", err);
+    if (status == ST_OK)
+        status = files_join(attempt->profile, attempt->folder, "profile.json", err);
     if (status == ST_OK)
         status = spool_open(path, &attempt->spool, &dropped_bytes, err);
     if (status == ST_OK && dropped_bytes > 0)
@@ -236,7 +239,32 @@ static enum status post_finish(struct attempt *attempt, const struct ending *end
     return status;
 }
 
-/* Sends what is left of the events, then the end. */
+/* A run is whole without its profile: whatever keeps it from the server is told, no more. */
+static void post_profile(struct attempt *attempt)
+{
+    struct buf body, answer;
+    struct error err = {0};
+    enum status status;
+    char quoted[600];
+
+    if (!files_exists(attempt->profile))
+        return;
+    buf_init(&body, RUN_PROFILE_BYTES_MAX);
+    buf_init(&answer, BODY_BYTES_MAX);
+    status = files_read(attempt->profile, &body, &err);
+    if (status == ST_OK)
+        status = link_post(attempt->link, "profile", buf_str(&body), &answer, &err);
+    if (status == ST_OK)
+        log_event(LOG_INFO, "profile_sent", "run=%" PRId64 " bytes=%zu", attempt->lease->run,
+                  body.len);
+    else
+        log_event(LOG_WARN, "profile_not_sent", "run=%" PRId64 " reason=%s", attempt->lease->run,
+                  log_quote(err.detail, quoted, sizeof quoted));
+    buf_fini(&answer);
+    buf_fini(&body);
+}
+
+/* Sends what is left of the events, the profile if there is one, then the end. */
 static enum status finish(struct attempt *attempt, struct ending *ending, struct error *err)
 {
     enum status status;
@@ -244,6 +272,8 @@ static enum status finish(struct attempt *attempt, struct ending *ending, struct
     link_set_phase(attempt->link, "finish");
     status = link_flush(attempt->link, err);
     ending->last_seq = spool_count(attempt->spool);
+    if (status == ST_OK)
+        post_profile(attempt);
     return status == ST_OK ? post_finish(attempt, ending, err) : status;
 }
 
@@ -310,7 +340,8 @@ static enum status choose_plan(const struct attempt *attempt, struct parent_plan
                              .workload = lease->workload,
                              .recipe = lease->recipe,
                              .device = attempt->setting->device,
-                             .data_dir = data_dir};
+                             .data_dir = data_dir,
+                             .profile_path = attempt->setting->profile ? attempt->profile : NULL};
     if (plan->task == NULL || plan->task->version != lease->task_version)
         return error_set(err, ST_UNSUPPORTED, "task",
                          "this agent does not know version %" PRId64 " of task %s",
@@ -341,8 +372,9 @@ static enum status settle(struct attempt *attempt, enum status trained,
         *outcome = ATTEMPT_LOST;
         return link_flush(attempt->link, err); /* says so */
     }
-    if (is_cancelled_here()) {
+    if (is_cancelled_here())
         link_end_within(attempt->link, GRACE_MS);
+    if (is_cancelled_here() && !(trained == ST_OK && result->whole)) {
         status = release(attempt, "drain", "the operator cancelled", err);
         *outcome = outcome_of(status, ATTEMPT_RELEASED);
         return status;

@@ -9,6 +9,7 @@
 #ifndef DAYBREAK_AGENT_RUN_ATTEMPT_H
 #define DAYBREAK_AGENT_RUN_ATTEMPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/run/lease.h"
@@ -22,6 +23,7 @@ struct attempt_setting {
     const struct state *state;
     const struct task_table *tasks;
     const struct device_choice *device;
+    bool profile; /* measures, after the training, where a step's time goes, and sends it */
 };
 
 enum attempt_outcome {

@@ -52,7 +52,7 @@ void link_end_within(struct link *link, int64_t grace_ms);
  * Returns the last seq that the server acknowledged. */
 int64_t link_give_up_events(struct link *link);
 
-/* Said with each heartbeat: "setup", "train", "evaluate", "checkpoint", "finish". */
+/* Said with each heartbeat: "setup", "train", "evaluate", "checkpoint", "profile", "finish". */
 void link_set_phase(struct link *link, const char *phase);
 enum link_state link_state(struct link *link);
 bool link_is_cancelled(struct link *link); /* the server wants the attempt to end */

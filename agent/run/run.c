@@ -32,7 +32,7 @@
 
 struct request {
     const char *server, *token_file, *name, *instance, *region, *cost_per_hour;
-    bool once, spot;
+    bool once, spot, no_profile;
     struct device_choice device;
 };
 
@@ -274,7 +274,8 @@ static struct attempt_setting setting_of(const struct agent *agent)
     return (struct attempt_setting){.server = agent->request->server,
                                     .state = &agent->state,
                                     .tasks = agent->tasks,
-                                    .device = &agent->request->device};
+                                    .device = &agent->request->device,
+                                    .profile = !agent->request->no_profile};
 }
 
 /* Stopped in the middle of a poll: a job may have been leased in an answer that nobody read. The same
@@ -404,7 +405,7 @@ int command_run(int argc, char *const *argv)
 {
     struct request request = {0};
     const char **arguments;
-    struct opt opts[DEVICE_OPT_COUNT + 8] = {
+    struct opt opts[DEVICE_OPT_COUNT + 9] = {
         {"server", OPT_TEXT, &request.server, NULL, 0, 0, "URL", "of daybreakd"},
         {"token-file", OPT_TEXT, &request.token_file, NULL, 0, 0, "F",
          "registration token, for the first start"},
@@ -419,6 +420,8 @@ int command_run(int argc, char *const *argv)
          "it is rented at a spot price; boards count the on-demand price"},
         {"cost-per-hour", OPT_TEXT, &request.cost_per_hour, NULL, 0, 0, "USD",
          "on-demand price of this host, where no catalog has it"},
+        {"no-profile", OPT_FLAG, &request.no_profile, NULL, 0, 0, NULL,
+         "do not measure, after each training, where a step's time goes"},
     };
     const struct opt_command command = {AGENT_PROGRAM,
                                         "run",
@@ -431,7 +434,7 @@ int command_run(int argc, char *const *argv)
     int argument_count, code;
 
     device_choice_init(&request.device);
-    device_choice_fill_opts(&request.device, opts + 8);
+    device_choice_fill_opts(&request.device, opts + 9);
     arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
         return code;

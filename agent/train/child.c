@@ -3,6 +3,8 @@
  *   parent: starts it -> "seed N" -> ("drain" | "stop")      end of file: ends at once
  *   child:  ready        begin train .. end train, begin evaluate, eval, end evaluate, .. done | failed
  *
+ * Behind its last word it may measure where a step's time goes, into the file of --profile.
+ *
  * Two threads: the main one calls the workload, a listener reads what the parent says. The child never
  * outlives its parent: the kernel kills it when the parent's thread ends, and end of file on the standard
  * input ends it, too. */
@@ -17,22 +19,29 @@
 
 #include "agent/command.h"
 #include "agent/data/files.h"
+#include "agent/profile/energy.h"
+#include "agent/profile/step_profile.h"
 #include "agent/train/device.h"
 #include "agent/train/message.h"
 #include "agent/train/process.h"
 #include "agent/workload/workload.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/opt.h"
 
-#define ORDER_BYTES_MAX 64
-#define STEP_PERIOD_NS  (NS_PER_S / 5)
-#define EXIT_ORPHAN     4
+#define ORDER_BYTES_MAX         64
+#define STEP_PERIOD_NS          (NS_PER_S / 5)
+#define EXIT_ORPHAN             4
+#define PROFILE_ARENA_BYTES_MAX ((size_t)16 << 20)
 
 struct child {
     const struct workload_ops *ops;
     void *state;
-    const char *checkpoint_path, *model_path, *resume_path; /* NULL: none */
+    const char *checkpoint_path, *model_path, *resume_path, *profile_path; /* NULL: none */
+    bool fusion;
     struct buf line;
+    struct energy energy;
+    double evaluation_s; /* of the last one; 0: none */
     int64_t last_step_ns;
 
     atomic_bool stop, drain;
@@ -155,12 +164,14 @@ static enum status evaluate(struct child *child, const struct workload_control *
                             const struct workload_progress *progress, struct error *err)
 {
     struct message message = {.kind = MESSAGE_EVAL, .progress = *progress};
+    const int64_t begun_ns = clock_mono_ns();
     enum status status;
 
     say_phase(child, MESSAGE_BEGIN, PHASE_EVALUATE);
     status = child->ops->evaluate(child->state, control, &message.score, err);
     if (status != ST_OK)
         return status;
+    child->evaluation_s = (double)(clock_mono_ns() - begun_ns) / (double)NS_PER_S;
     say(child, &message, STR(""));
     say_phase(child, MESSAGE_END, PHASE_EVALUATE);
     return ST_OK;
@@ -189,6 +200,7 @@ static enum status train(struct child *child, uint32_t seed, struct workload_pro
     const struct workload_control control = {should_stop, on_step, child};
     enum status status;
 
+    energy_begin(ENERGY_FOLDER, &child->energy);
     say_phase(child, MESSAGE_BEGIN, PHASE_TRAIN);
     status = child->ops->start(child->state, seed, err);
     if (status == ST_OK && child->resume_path != NULL)
@@ -206,6 +218,7 @@ static enum status train(struct child *child, uint32_t seed, struct workload_pro
             status = evaluate(child, &control, progress, err);
         if (status == ST_OK)
             status = save(child, progress->done, err);
+        energy_sample(&child->energy);
         if (status == ST_OK && !progress->done)
             say_phase(child, MESSAGE_BEGIN, PHASE_TRAIN);
     }
@@ -225,6 +238,47 @@ static enum status say_ready(struct child *child, struct error *err)
     return status;
 }
 
+static enum status write_profile(struct child *child, struct error *err)
+{
+    const struct step_profile_source source = {.ops = child->ops,
+                                               .state = child->state,
+                                               .fusion = child->fusion,
+                                               .has_evaluation = child->evaluation_s > 0.0,
+                                               .evaluation_s = child->evaluation_s,
+                                               .has_energy = child->energy.count > 0,
+                                               .energy_j = child->energy.joules};
+    struct run_profile profile;
+    struct arena arena;
+    struct buf text;
+    enum status status;
+
+    arena_init(&arena, PROFILE_ARENA_BYTES_MAX);
+    buf_init(&text, RUN_PROFILE_BYTES_MAX);
+    status = step_profile_measure(&source, &arena, &profile, err);
+    if (status == ST_OK) {
+        run_profile_append(&text, &profile);
+        status = buf_check(&text, err);
+    }
+    if (status == ST_OK) /* what a server would refuse is no profile */
+        status = run_profile_parse(buf_str(&text), &arena, &profile, err);
+    if (status == ST_OK)
+        status = files_write(child->profile_path, buf_str(&text), 0644, err);
+    buf_fini(&text);
+    arena_fini(&arena);
+    return status;
+}
+
+/* The run is over, and whole without it: a failure is told, no more. */
+static void take_profile(struct child *child)
+{
+    struct error err = {0};
+    char quoted[600];
+
+    if (write_profile(child, &err) != ST_OK)
+        log_event(LOG_WARN, "profile_failed", "reason=%s",
+                  log_quote(err.detail, quoted, sizeof quoted));
+}
+
 static int run_child(struct child *child, const struct workload_options *options)
 {
     struct workload_progress progress = {0};
@@ -241,6 +295,8 @@ static int run_child(struct child *child, const struct workload_options *options
     if (status != ST_OK)
         return say_failed(child, status, &err);
     say(child, &(struct message){.kind = MESSAGE_DONE, .progress = progress}, STR(""));
+    if (progress.done && child->profile_path != NULL && child->ops->step_program != NULL)
+        take_profile(child);
     return 0;
 }
 
@@ -274,7 +330,7 @@ int command_child(int argc, char *const *argv)
     struct error err = {0};
     enum status status;
     int code;
-    struct opt opts[DEVICE_OPT_COUNT + 10] = {
+    struct opt opts[DEVICE_OPT_COUNT + 11] = {
         {.name = "parent", .kind = OPT_INT, .value = &parent},
         {.name = "workload", .kind = OPT_TEXT, .value = &workload},
         {.name = "recipe", .kind = OPT_TEXT, .value = &options.recipe},
@@ -288,13 +344,14 @@ int command_child(int argc, char *const *argv)
         {.name = "checkpoint", .kind = OPT_TEXT, .value = &child.checkpoint_path},
         {.name = "model", .kind = OPT_TEXT, .value = &child.model_path},
         {.name = "resume", .kind = OPT_TEXT, .value = &child.resume_path},
+        {.name = "profile", .kind = OPT_TEXT, .value = &child.profile_path},
     };
     const struct opt_command command = {AGENT_PROGRAM, "child",        "", 0, 0, "",
                                         opts,          ARRAY_LEN(opts)};
     pthread_t listener;
 
     device_choice_init(&device);
-    device_choice_fill_opts(&device, opts + 10);
+    device_choice_fill_opts(&device, opts + 11);
     if (arguments == NULL)
         return status_exit_code(ST_NO_MEMORY);
     status = opt_parse(&command, argc, argv, arguments, &argument_count, &help, &err);
@@ -305,6 +362,7 @@ int command_child(int argc, char *const *argv)
     init_child(&child);
     if (device_choice_apply(&device, &options, &err) != ST_OK)
         return say_failed(&child, err.status, &err);
+    child.fusion = options.fusion;
     child.ops = workload_find(workload);
     if (child.ops == NULL) {
         (void)error_set(&err, ST_NOT_FOUND, "workload", "there is no workload \"%s\"", workload);

@@ -16,7 +16,9 @@
 #define NUMBER_BYTES   40
 #define EPOCH_GROW     16
 #define EPOCHS_MAX     1000000
-#define EOF_GRACE_MS   5000 /* from a child's last word to its end */
+#define EOF_GRACE_MS   5000   /* from a child's last word to its end */
+#define PROFILE_MS     300000 /* the same, when it takes a profile in between */
+#define PROFILE_PHASE  "profile"
 #define RESULT_REACHED "reached"
 #define RESULT_MISSED  "missed"
 #define RESULT_FAILED  "failed"
@@ -243,14 +245,22 @@ static enum status listen_to_child(struct parent *parent, struct error *err)
 /* Lets a child that said its last word end by itself, for a while; any other is killed. */
 static void end_child(struct parent *parent, char how[96], bool *clean)
 {
-    const int64_t until_ns = clock_mono_ns() + EOF_GRACE_MS * NS_PER_MS;
+    const bool profiles = parent->result->whole && parent->plan->profile_path != NULL;
+    const int64_t until_ns = clock_mono_ns() + (profiles ? PROFILE_MS : EOF_GRACE_MS) * NS_PER_MS;
     enum process_heard heard = PROCESS_NOTHING;
     struct process_line line;
 
-    while (parent->ended && heard != PROCESS_EOF && clock_mono_ns() < until_ns)
+    if (profiles && parent->handler->on_phase != NULL)
+        parent->handler->on_phase(parent->handler->context, PROFILE_PHASE);
+    while (parent->ended && heard != PROCESS_EOF && clock_mono_ns() < until_ns &&
+           parent->handler->wish(parent->handler->context) != PARENT_CANCEL)
         heard = process_hear(parent->process, HEAR_MS, &line);
-    if (heard != PROCESS_EOF)
+    if (heard != PROCESS_EOF) {
+        if (profiles)
+            log_event(LOG_WARN, "profile_stopped", "reason=%s",
+                      clock_mono_ns() < until_ns ? "cancelled" : "too_slow");
         process_kill(parent->process);
+    }
     process_end(parent->process, how, clean);
 }
 
@@ -292,6 +302,7 @@ static void fill_arguments(const struct parent_plan *plan, struct child_numbers 
     add_option(argv, &count, "--checkpoint", plan->checkpoint_path);
     add_option(argv, &count, "--model", plan->model_path);
     add_option(argv, &count, "--resume", plan->resume_path);
+    add_option(argv, &count, "--profile", plan->profile_path);
     if (plan->holdout)
         argv[count++] = "--holdout";
     if (device->no_fusion)
@@ -325,7 +336,7 @@ enum status parent_run(const struct parent_plan *plan, const struct parent_handl
     struct error why = {0}, untold = {0};
     struct process_line now = {clock_mono_ns(), clock_real_ms(), {0}};
     char how[96];
-    bool clean = false;
+    bool clean = false, told_end;
     enum status status, told = ST_OK;
 
     *result = (struct parent_result){0};
@@ -336,13 +347,16 @@ enum status parent_run(const struct parent_plan *plan, const struct parent_handl
     status = emit_phase(&parent, EVENT_PHASE_BEGIN, PHASE_SETUP, &now, &why);
     if (status == ST_OK)
         status = listen_to_child(&parent, &why);
+    told_end = status == ST_OK && parent.ended; /* at once: a profile takes its time */
+    if (told_end)
+        told = emit_end(&parent, status, &why, &untold);
     end_child(&parent, how, &clean);
     if (status == ST_OK && !parent.ended)
         status =
             error_set(&why, ST_IO, "child", "the training process ended by itself with %s", how);
     if (parent.cancelling && status != ST_OK)
         status = ST_CANCELLED;
-    if (result->started)
+    if (result->started && !told_end)
         told = emit_end(&parent, status, &why, &untold);
     if (status == ST_OK) {
         status = told;

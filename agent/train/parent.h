@@ -6,7 +6,7 @@
  *   phase_begin train .. phase_end train [official time of the evaluation that follows ends here]
  *   phase_begin evaluate, eval, phase_end evaluate      }  left out of the clock
  *   phase_begin checkpoint, phase_end checkpoint        }
- *   .. run_end
+ *   .. run_end, then the profile, if one is wanted: it counts for nothing, and its failure fails nothing
  *
  * Ownership: borrows plan and handler for the call; parent_result_fini() frees a result.
  * Threads: the main thread (process.h). */
@@ -35,6 +35,7 @@ struct parent_plan {
     double max_epochs;
     int64_t image_limit;
     const char *checkpoint_path, *model_path, *resume_path; /* NULL: none */
+    const char *profile_path; /* where a whole training leaves its profile; NULL: none is taken */
 };
 
 enum parent_wish { PARENT_GO_ON, PARENT_DRAIN, PARENT_CANCEL };

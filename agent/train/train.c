@@ -1,5 +1,6 @@
 /* agent/train/train.c: `daybreak-agent train`: one training without a server, whose results go into a
- * folder: NAME.json, NAME.tsv, model.safetensors, checkpoint.safetensors, events.ndjson. A folder holds one run. */
+ * folder: NAME.json, NAME.tsv, NAME.profile.json, model.safetensors, checkpoint.safetensors, events.ndjson. A folder
+ * holds one run. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +24,12 @@
 #include "common/log.h"
 #include "common/opt.h"
 
-#define CHECKPOINT_NAME  "checkpoint.safetensors"
-#define EVENTS_NAME      "events.ndjson"
-#define MODEL_NAME       "model.safetensors"
-#define PRICE_DIGITS_MAX 18
-#define TARGET_UNIT      1000000 /* common/measure.h: 1e-6 percent */
+#define CHECKPOINT_NAME    "checkpoint.safetensors"
+#define EVENTS_NAME        "events.ndjson"
+#define MODEL_NAME         "model.safetensors"
+#define PRICE_DIGITS_MAX   18
+#define PROFILE_NAME_BYTES (ENTRY_NAME_BYTES_MAX + 16)
+#define TARGET_UNIT        1000000 /* common/measure.h: 1e-6 percent */
 
 /* What the command line said. */
 struct request {
@@ -35,7 +37,7 @@ struct request {
     const char *target, *author, *author_email, *cost_per_hour, *instance;
     int64_t seed, image_limit;
     double max_epochs;
-    bool has_seed, has_max_epochs, holdout;
+    bool has_seed, has_max_epochs, holdout, no_profile;
     struct device_choice device;
 };
 
@@ -44,7 +46,7 @@ struct training {
     uint32_t seed;
     char dir[FILES_PATH_BYTES_MAX], name[ENTRY_NAME_BYTES_MAX];
     char checkpoint[FILES_PATH_BYTES_MAX], model[FILES_PATH_BYTES_MAX], data[FILES_PATH_BYTES_MAX];
-    char events[FILES_PATH_BYTES_MAX];
+    char events[FILES_PATH_BYTES_MAX], profile[FILES_PATH_BYTES_MAX];
     int events_fd;
     bool stepped; /* it trained */
     struct buf line;
@@ -173,11 +175,18 @@ static bool is_in_folder(const char *path, const char *folder)
            a.st_ino == b.st_ino;
 }
 
+static void format_profile_name(const struct training *training, char name[PROFILE_NAME_BYTES])
+{
+    (void)snprintf(name, PROFILE_NAME_BYTES, "%s.profile.json", training->name);
+}
+
 /* What another run left is not written over; a training that goes on from a checkpoint there may. */
 static enum status check_folder(const struct training *training, struct error *err)
 {
     char entry[ENTRY_NAME_BYTES_MAX + 8], progress[ENTRY_NAME_BYTES_MAX + 8];
-    const char *const names[] = {EVENTS_NAME, CHECKPOINT_NAME, MODEL_NAME, entry, progress};
+    char profile[PROFILE_NAME_BYTES];
+    const char *const names[] = {EVENTS_NAME, CHECKPOINT_NAME, MODEL_NAME,
+                                 entry,       progress,        profile};
     const char *resume = training->request->resume;
     char path[FILES_PATH_BYTES_MAX];
     enum status status = ST_OK;
@@ -187,6 +196,7 @@ static enum status check_folder(const struct training *training, struct error *e
         return ST_OK;
     (void)snprintf(entry, sizeof entry, "%s.json", training->name);
     (void)snprintf(progress, sizeof progress, "%s.tsv", training->name);
+    format_profile_name(training, profile);
     buf_init(&found, sizeof path);
     for (size_t i = 0; status == ST_OK && i < ARRAY_LEN(names); i++) {
         status = files_join(path, training->dir, names[i], err);
@@ -223,7 +233,7 @@ static enum status prepare(struct training *training, const struct task *task, c
                            struct error *err)
 {
     const struct request *request = training->request;
-    char label[96];
+    char label[96], profile[PROFILE_NAME_BYTES];
     enum status status = choose_seed(request, &training->seed, err);
 
     if (status != ST_OK)
@@ -244,6 +254,9 @@ static enum status prepare(struct training *training, const struct task *task, c
         status = files_join(training->checkpoint, training->dir, CHECKPOINT_NAME, err);
     if (status == ST_OK)
         status = files_join(training->model, training->dir, MODEL_NAME, err);
+    format_profile_name(training, profile);
+    if (status == ST_OK)
+        status = files_join(training->profile, training->dir, profile, err);
     if (status == ST_OK && request->data == NULL)
         status = files_cache_path(training->data, task->dataset, err);
     if (status == ST_OK)
@@ -365,6 +378,7 @@ static int train(const struct request *request)
         plan.data_dir = request->data != NULL ? request->data : training.data;
         plan.checkpoint_path = training.checkpoint;
         plan.model_path = training.model;
+        plan.profile_path = request->no_profile ? NULL : training.profile;
         code = run_training(&training, &plan, &err);
     } else {
         (void)fprintf(stderr, "%s\n", err.detail);
@@ -438,7 +452,7 @@ int command_train(int argc, char *const *argv)
 {
     struct request request = {0};
     const char **arguments;
-    struct opt opts[DEVICE_OPT_COUNT + 14] = {
+    struct opt opts[DEVICE_OPT_COUNT + 15] = {
         {"task", OPT_TEXT, &request.task, NULL, 0, 0, "TASK",
          "picks recipe and target (the workload's first)"},
         {"recipe", OPT_TEXT, &request.recipe, NULL, 0, 0, "NAME",
@@ -462,6 +476,8 @@ int command_train(int argc, char *const *argv)
         {"instance", OPT_TEXT, &request.instance, NULL, 0, 0, "TYPE", "name of this kind of host"},
         {"limit-images", OPT_INT, &request.image_limit, NULL, 0, INT32_MAX, "N",
          "for tests: only so many images (all)"},
+        {"no-profile", OPT_FLAG, &request.no_profile, NULL, 0, 0, NULL,
+         "do not measure, once it is trained, where a step's time goes"},
     };
     const struct opt_command command = {AGENT_PROGRAM,
                                         "train",
@@ -474,7 +490,7 @@ int command_train(int argc, char *const *argv)
     int argument_count, code;
 
     device_choice_init(&request.device);
-    device_choice_fill_opts(&request.device, opts + 14);
+    device_choice_fill_opts(&request.device, opts + 15);
     arguments = opt_begin(&command, argc, argv, &argument_count, &code);
     if (arguments == NULL)
         return code;

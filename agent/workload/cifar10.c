@@ -31,8 +31,6 @@ static enum status cifar10_save(void *state, const char *path, struct error *err
 static enum status cifar10_describe(void *state, struct buf *out, struct error *err);
 static enum status cifar10_print_plan(const struct workload_options *options, FILE *out,
                                       struct error *err);
-static double cifar10_step_flops(void *state);
-static enum status cifar10_profile(void *state, int runs, FILE *out, struct error *err);
 static void set_shape(const struct workload_options *options, struct cifar10_state *s);
 static void describe_training(const struct cifar10_state *s, struct buf *out);
 static enum status take_step(struct cifar10_state *s, struct error *err);
@@ -54,7 +52,7 @@ static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-muon", "c
     .open = cifar10_open, .start = cifar10_start, .resume = cifar10_resume,                 \
     .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save,             \
     .describe = cifar10_describe, .close = cifar10_close, .print_plan = cifar10_print_plan, \
-    .step_flops = cifar10_step_flops, .profile = cifar10_profile,                           \
+    .step_program = cifar10_step_program, .take_step = cifar10_take_step,                   \
     .open_inference = cifar10_open_inference, .classify = cifar10_classify
 
 const struct workload_ops workload_cifar10 = {.name = "cifar10",
@@ -311,18 +309,6 @@ static enum status cifar10_print_plan(const struct workload_options *options, FI
     return status;
 }
 
-static double cifar10_step_flops(void *state)
-{
-    const struct cifar10_state *s = state;
-
-    return (double)session_program(s->session, s->programs[PROGRAM_TRAIN])->flops;
-}
-
-static enum status cifar10_profile(void *state, int runs, FILE *out, struct error *err)
-{
-    return cifar10_print_profile(state, PROGRAM_TRAIN, runs, out, err);
-}
-
 enum status cifar10_check_options(const struct workload_options *options, struct cifar10_state *s,
                                   struct error *err)
 {
@@ -384,12 +370,16 @@ static void set_shape(const struct workload_options *options, struct cifar10_sta
     }
 }
 
+enum cifar10_program cifar10_program_of(const struct cifar10_state *s, int64_t step)
+{
+    const double trained = (double)s->shape.steps_per_epoch * s->recipe->whiten_bias_epochs;
+
+    return (double)step >= ceil(trained) ? PROGRAM_TRAIN_FROZEN : PROGRAM_TRAIN;
+}
+
 static enum status take_step(struct cifar10_state *s, struct error *err)
 {
-    const bool frozen =
-        (double)s->step >= ceil((double)s->shape.steps_per_epoch * s->recipe->whiten_bias_epochs);
-    enum status status =
-        session_run(s->session, s->programs[frozen ? PROGRAM_TRAIN_FROZEN : PROGRAM_TRAIN], err);
+    enum status status = session_run(s->session, s->programs[cifar10_program_of(s, s->step)], err);
 
     if (status != ST_OK)
         return status;

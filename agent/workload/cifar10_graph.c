@@ -107,6 +107,7 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     value grads[CIFAR10_PARAMS_MAX] = {0}, epoch, correct, row, log_row[LOG_COLUMNS];
     size_t norm_count, count;
 
+    graph_push_label(g, GRAPH_LABEL_DATA);
     const value step = optimiser_next_step(g, vars->step), seed = graph_var(g, vars->seed);
     const value idx = graph_sample(
         g, seed, step, (struct sample_attr){.images = state->shape.train_count, .batch = batch},
@@ -121,6 +122,7 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
     const value images =
         graph_augment(g, graph_var(g, vars->train_images), idx, epoch, seed, augment);
     const value labels = graph_gather_rows(g, graph_var(g, vars->train_labels), idx);
+    graph_pop_label(g);
     const value logits = forward(&nn, state, images);
     const struct xent_attr smooth = {.on = 1.0 - recipe->label_smoothing +
                                            recipe->label_smoothing / (double)classes,
@@ -142,8 +144,10 @@ static struct graph *build_train(struct cifar10_state *state, bool frozen)
         sort_filters(params + norm_count, count - norm_count);
     graph_gradient(g, loss, params, count, grads);
 
+    graph_push_label(g, GRAPH_LABEL_OPTIMISER);
     row = graph_row_read(g, graph_var(g, vars->hyper), step);
     add_updates(g, recipe, row, &(struct trained){params, grads, norm_count, count - norm_count});
+    graph_pop_label(g);
 
     log_row[0] =
         graph_reshape(g, graph_mul(g, loss, graph_scalar(g, DT_F32, 1.0 / (double)batch)), 1, &one);

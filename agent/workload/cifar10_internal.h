@@ -85,10 +85,12 @@ void cifar10_init(struct cifar10_state *state, const struct cifar10 *set);
 
 /* The loss of each step so far, as the device has logged it: float[step][LOG_COLUMNS]. */
 const float *cifar10_read_log(struct cifar10_state *state);
-/* Seconds of each group of a program over `runs` runs, one line a group, slowest first, to `out`. The state's
- * training goes on by as many steps. */
-enum status cifar10_print_profile(struct cifar10_state *state, enum cifar10_program program,
-                                  int runs, FILE *out, struct error *err);
+/* The training program of a step: frozen from some epoch on. */
+enum cifar10_program cifar10_program_of(const struct cifar10_state *state, int64_t step);
+/* cifar10_profile.c: the calls of workload.h that measure. */
+const struct program *cifar10_step_program(void *state, int64_t step);
+enum status cifar10_take_step(void *state, int64_t step, struct group_time *times,
+                              struct error *err);
 /* What one evaluation counts. */
 enum status cifar10_count_correct(struct cifar10_state *state,
                                   const struct workload_control *control, int64_t *correct,

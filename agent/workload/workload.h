@@ -1,6 +1,6 @@
 /* agent/workload/workload.h: a model that can be trained, as agent/train sees it. A workload is a table
  * of functions and recipes (data); an opened one is one training of one recipe. Nothing here knows a
- * graph, a device's interface, a clock or a server.
+ * clock or a server; a graph and a device show only in what a step's time is measured with (step_program).
  *
  * The order of calls, and what the clock sees of it (protocol.md, The clock):
  *
@@ -75,6 +75,8 @@ struct workload_items {
     const uint8_t *labels;
 };
 
+struct group_time;
+struct program;
 struct safetensors;
 
 struct workload_ops {
@@ -112,10 +114,12 @@ struct workload_ops {
     void (*close)(void *state); /* accepts NULL */
     /* What open would compile, as text: needs no data. NULL: the workload has no plan to show. */
     enum status (*print_plan)(const struct workload_options *options, FILE *out, struct error *err);
-    /* Products and sums of the matrix products and convolutions of one training step, as counted from the plan; and the
-     * time of each group of a step, slowest first, over `runs` steps that are taken for it. After start. NULL: neither. */
-    double (*step_flops)(void *state);
-    enum status (*profile)(void *state, int runs, FILE *out, struct error *err);
+    /* For who measures where the time of step `step` goes: the program that it runs, and one such step, taken for that
+     * alone: its training cannot go on. times[0 .. group_count] (backend.h), or NULL: as in training, untimed.
+     * After start. NULL: neither. */
+    const struct program *(*step_program)(void *state, int64_t step);
+    enum status (*take_step)(void *state, int64_t step, struct group_time *times,
+                             struct error *err);
 };
 
 /* By name, or NULL. The list is in workload.c. */

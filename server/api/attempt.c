@@ -81,8 +81,8 @@ static struct str keep(struct request *request, struct str text, struct error *e
 static enum status read_heartbeat(struct request *request, struct attempt_heartbeat *args,
                                   struct error *err)
 {
-    static const char *const phases[] = {"setup",      "train",  "evaluate",
-                                         "checkpoint", "finish", NULL};
+    static const char *const phases[] = {"setup",   "train",  "evaluate", "checkpoint",
+                                         "profile", "finish", NULL};
     struct json_reader reader;
     struct json_doc doc;
     const char *phase = "";

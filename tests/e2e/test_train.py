@@ -8,38 +8,19 @@ import atexit
 import hashlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from colours import COUNT, make_data  # noqa: E402
 from daybreak import AGENT, DAYBREAKD, Server, Tap, wait_until  # noqa: E402
 import shutil  # noqa: E402
 import tempfile  # noqa: E402
 
 TASK = "cifar10-train-quick"
 WAIT_S = 900
-COUNT = 10000
-
-
-def make_data(folder, classes=10):
-    """Six files in the official layout, with so many classes; noise of +-12 around a level for each class and colour."""
-    rng = random.Random(1)
-    os.makedirs(folder)
-    tables = {}
-    for label in range(10):
-        for colour in range(3):
-            level = 30 + 190 * ((label * (3, 7, 9)[colour]) % 10) // 9
-            tables[label, colour] = bytes(level - 12 + byte % 25 for byte in range(256))
-    for name in [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]:
-        with open(os.path.join(folder, name), "wb") as out:
-            for i in range(COUNT):
-                label = i % classes
-                noise = rng.randbytes(3072)
-                planes = b"".join(noise[1024 * c:1024 * c + 1024].translate(tables[label, c]) for c in range(3))
-                out.write(bytes([label]) + planes)
 
 
 def train(folder, *words, env=None):
@@ -65,8 +46,8 @@ def check_files(tap, folder):
                  "a@example.org", "--cost-per-hour", "0.25", "--instance", "test.small")
     tap.ok(done.returncode == 0 and "reached=yes" in done.stdout, "a tiny training learns its colours", done.stdout + done.stderr)
     names = sorted(os.listdir(out))
-    tap.ok(names == ["checkpoint.safetensors", "cifar10-tiny_seed7.json", "cifar10-tiny_seed7.tsv", "events.ndjson",
-                     "model.safetensors"], "it leaves entry, progress, model, checkpoint and events", names)
+    tap.ok(names == ["checkpoint.safetensors", "cifar10-tiny_seed7.json", "cifar10-tiny_seed7.profile.json", "cifar10-tiny_seed7.tsv",
+                     "events.ndjson", "model.safetensors"], "it leaves entry, progress, profile, model, checkpoint and events", names)
     entry = json.loads(read(out, "cifar10-tiny_seed7.json"))
     misc = entry["misc"]
     tap.ok(entry["author"] == "A. Tester" and entry["costPerHour"] == 0.25 and "test.small" in entry["hardware"] and

@@ -33,7 +33,7 @@ ALLOWED = {
     "agent/comm": [],
     "agent/workload": ["agent/graph", "agent/backend", "agent/kernels", "agent/data"],
     "agent/profile": ["agent/workload", "agent/data", "agent/graph", "agent/backend", "agent/kernels"],
-    "agent/train": ["agent/workload", "agent/data"],
+    "agent/train": ["agent/profile", "agent/workload", "agent/data"],
     "agent/run": ["agent/train", "agent/workload", "agent/data"],
     "agent": ["agent"],
 }

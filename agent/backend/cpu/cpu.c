@@ -290,14 +290,14 @@ done:
                : error_set(err, status, "compile", "No memory to compile %s.", program->name);
 }
 
-/* Asynchronous: pool_wait() is what waits. The caller's versions are read here, on its own thread. */
-static enum status cpu_run(struct executable *executable, struct error *err)
+/* All steps, or those behind the prepare list when what that hangs on has not moved. The caller's versions are read
+ * here, on its own thread. */
+static struct job next_job(struct executable *executable)
 {
     const struct program *program = executable->program;
     bool stale = !executable->prepared;
     size_t first;
 
-    (void)err;
     for (size_t i = 0; i < program->prepare_var_count; i++) {
         const uint64_t version = executable->binding.var_versions[program->prepare_vars[i]];
 
@@ -306,8 +306,17 @@ static enum status cpu_run(struct executable *executable, struct error *err)
     }
     executable->prepared = true;
     first = stale ? 0 : executable->prepare_step_count;
-    pool_post(executable->cpu->pool, &(struct job){.steps = executable->steps + first,
-                                                   .count = executable->step_count - first});
+    return (struct job){.steps = executable->steps + first,
+                        .count = executable->step_count - first};
+}
+
+/* Asynchronous: pool_wait() is what waits. */
+static enum status cpu_run(struct executable *executable, struct error *err)
+{
+    const struct job job = next_job(executable);
+
+    (void)err;
+    pool_post(executable->cpu->pool, &job);
     return ST_OK;
 }
 
@@ -322,17 +331,18 @@ static enum status cpu_profile(struct executable *executable, int runs, struct g
                                struct error *err)
 {
     const size_t count = executable->program->group_count;
-    double *seconds = calloc(count + 1, sizeof *seconds); /* the last: copies */
+    double *seconds = calloc(count + 1, sizeof *seconds);
 
     if (seconds == NULL)
         return error_set(err, ST_NO_MEMORY, "profile", "No memory for a profile.");
     for (int run = 0; run < runs; run++) {
-        pool_post(executable->cpu->pool, &(struct job){.steps = executable->steps,
-                                                       .count = executable->step_count,
-                                                       .seconds = seconds});
+        struct job job = next_job(executable);
+
+        job.seconds = seconds;
+        pool_post(executable->cpu->pool, &job);
         pool_wait(executable->cpu->pool);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i <= count; i++)
         times[i] = (struct group_time){.calls = (uint64_t)runs, .seconds = seconds[i]};
     free(seconds);
     return ST_OK;

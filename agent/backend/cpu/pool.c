@@ -48,6 +48,8 @@ struct pool {
     struct gate posted, completed, generation;
     _Alignas(CACHE_LINE_BYTES) _Atomic uint32_t arrived;
     _Atomic bool stop;
+    int64_t
+        stamp_ns; /* of a timed job: when its step began; written by the last one at a barrier */
     struct job ring[RING_JOBS];
     struct worker *workers;
 };
@@ -60,7 +62,8 @@ static void walk_timed(struct worker *worker, const struct job *job);
 static void take_chain(struct step *first);
 static void take_items(struct step *step);
 static void do_slice(const struct step *step, int64_t item);
-static void barrier_wait(struct pool *pool);
+static void barrier_wait(struct pool *pool, const struct job *job, size_t next);
+static void stamp(struct pool *pool, const struct job *job, size_t ended);
 static void job_end(struct pool *pool, const struct job *job);
 static void gate_raise(struct gate *gate);
 static void gate_wait(struct gate *gate, uint32_t old);
@@ -211,7 +214,7 @@ static void walk(struct worker *worker, const struct job *job)
             struct step *step = &job->steps[i];
 
             if (step->barrier)
-                barrier_wait(worker->pool);
+                barrier_wait(worker->pool, job, i);
             if (step->chain > 1) {
                 take_chain(step);
                 i += step->chain - 1;
@@ -223,24 +226,26 @@ static void walk(struct worker *worker, const struct job *job)
     job_end(worker->pool, job);
 }
 
-/* Every step waits for the one before, and the first thread looks at the clock in between. */
+/* Every step waits for the one before. */
 static void walk_timed(struct worker *worker, const struct job *job)
 {
-    int64_t begin_ns = 0;
-
     for (size_t i = 0; i <= job->count; i++) {
-        barrier_wait(worker->pool);
-        if (worker->index == 0) {
-            const int64_t now_ns = clock_mono_ns();
-
-            if (i > 0)
-                job->seconds[job->steps[i - 1].group] +=
-                    (double)(now_ns - begin_ns) * NS_TO_SECONDS;
-            begin_ns = now_ns;
-        }
+        barrier_wait(worker->pool, job, i);
         if (i < job->count)
             take_items(&job->steps[i]);
     }
+}
+
+/* Between step `ended - 1` and the next, by whoever came last and lets the others go: a thread that looks at the clock
+ * once it was let go may have slept in between, and find the next step done. */
+static void stamp(struct pool *pool, const struct job *job, size_t ended)
+{
+    const int64_t now_ns = clock_mono_ns();
+
+    if (ended > 0)
+        job->seconds[job->steps[ended - 1].group] +=
+            (double)(now_ns - pool->stamp_ns) * NS_TO_SECONDS;
+    pool->stamp_ns = now_ns;
 }
 
 static void take_chain(struct step *first)
@@ -276,12 +281,15 @@ static void do_slice(const struct step *step, int64_t item)
         memset((unsigned char *)step->to + at, step->fill, (size_t)bytes);
 }
 
-static void barrier_wait(struct pool *pool)
+/* Before step `next` of the job. */
+static void barrier_wait(struct pool *pool, const struct job *job, size_t next)
 {
     const uint32_t old = atomic_load_explicit(&pool->generation.number, memory_order_acquire);
 
     if (atomic_fetch_add_explicit(&pool->arrived, 1, memory_order_acq_rel) + 1 ==
         (uint32_t)pool->count) {
+        if (job->seconds != NULL)
+            stamp(pool, job, next);
         atomic_store_explicit(&pool->arrived, 0, memory_order_relaxed);
         gate_raise(&pool->generation);
         return;

@@ -73,7 +73,7 @@ static bool weight_inside_accept(const struct kernel_query *query, const struct 
 
     if (!cpu_accept_dtype(query, 0, micro->dtype, why) ||
         !plan_job(&query->op->attr.conv, query->in, query->out[0], micro, &job, why) ||
-        !inside_accept(&job.g, why))
+        !inside_accept(&job.g, fit, why))
         return false;
     if (job.g.height * job.g.width > PIXELS_MAX || job.g.out_height * job.g.out_width > PIXELS_MAX)
         return conv_refuse(why, "pixels above 25: ", job.g.height * job.g.width);

@@ -94,6 +94,7 @@ static bool weight_winograd_accept(const struct kernel_query *query, const struc
     fit->block[1] = (int)(PIECE_CELLS * job.cell_tiles);
     fit->block[2] = CHANNEL_BLOCK;
     fit->block[3] = micro->rows_max;
+    fit->flops = winograd_flops(&job.tiles);
     return true;
 }
 

@@ -24,7 +24,7 @@ int64_t inside_pixel(const struct conv_geometry *g, int64_t p, int64_t q, int64_
     return h >= 0 && h < g->height && w >= 0 && w < g->width ? h * g->width + w : -1;
 }
 
-bool inside_accept(const struct conv_geometry *g, char why[KERNEL_WHY_BYTES])
+bool inside_accept(const struct conv_geometry *g, struct fit *fit, char why[KERNEL_WHY_BYTES])
 {
     const int64_t taps = g->taps_h * g->taps_w, all = g->out_height * g->out_width * taps;
     int64_t inside = 0;
@@ -41,6 +41,7 @@ bool inside_accept(const struct conv_geometry *g, char why[KERNEL_WHY_BYTES])
                 inside += inside_pixel(g, p, q, tap) >= 0 ? 1 : 0;
     if ((double)inside > SHARE_MOST * (double)all)
         return conv_refuse(why, "per cent of taps inside: ", inside * 100 / all);
+    fit->flops = 2 * (uint64_t)(inside * g->images * g->channels * g->filters);
     return true;
 }
 
@@ -72,7 +73,7 @@ static bool conv_inside_accept(const struct kernel_query *query, const struct mi
     if (!cpu_accept_dtype(query, 0, micro->dtype, why) ||
         !plan_geometry(query->op->kind, &query->op->attr.conv, query->in, query->out[0], micro, &g,
                        why) ||
-        !inside_accept(&g, why))
+        !inside_accept(&g, fit, why))
         return false;
     fit->scratch_bytes = (size_t)(cpu_divide_up(g.filters, micro->columns) * g.taps_h * g.taps_w *
                                   g.channels * micro->columns) *

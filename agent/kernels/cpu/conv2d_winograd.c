@@ -80,6 +80,7 @@ static bool winograd_accept(const struct kernel_query *query, const struct micro
         return false;
     fit->scratch_bytes = (size_t)(job.panels * job.panel_floats) * sizeof(float);
     fit->block[0] = (int)job.item_tiles;
+    fit->flops = winograd_flops(&job.tiles);
     return true;
 }
 

@@ -11,7 +11,7 @@
 /* Where tap (r, s) of output pixel (p, q) reads: the pixel's number in an image of the source, -1: outside. */
 int64_t inside_pixel(const struct conv_geometry *g, int64_t p, int64_t q, int64_t tap);
 
-/* Stride 1, enough images and few enough taps inside; else false with why. */
-bool inside_accept(const struct conv_geometry *g, char why[KERNEL_WHY_BYTES]);
+/* Stride 1, enough images and few enough taps inside; else false with why. fit->flops: of the taps inside. */
+bool inside_accept(const struct conv_geometry *g, struct fit *fit, char why[KERNEL_WHY_BYTES]);
 
 #endif

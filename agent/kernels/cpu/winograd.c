@@ -29,6 +29,11 @@ bool winograd_tiles_of(const struct conv_geometry *g, struct winograd_tiles *til
     return true;
 }
 
+uint64_t winograd_flops(const struct winograd_tiles *tiles)
+{
+    return 2 * (uint64_t)(WINOGRAD_PLACES * tiles->count * tiles->g.channels * tiles->g.filters);
+}
+
 /* Where a tile stands. */
 struct tile_place {
     int64_t image, row, column; /* first output pixel */

@@ -18,6 +18,9 @@ struct winograd_tiles {
 bool winograd_tiles_of(const struct conv_geometry *g, struct winograd_tiles *tiles,
                        char why[KERNEL_WHY_BYTES]);
 
+/* Products and sums of them all, without the transforms. */
+uint64_t winograd_flops(const struct winograd_tiles *tiles);
+
 /* The 4 x 4 pixels of tile `tile` in the source, from `channel` on; `zeros` for those outside. */
 void winograd_source(const struct winograd_tiles *tiles, const struct micro *micro,
                      const void *source, int64_t tile, int64_t channel, const void *zeros,
