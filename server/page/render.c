@@ -6,6 +6,7 @@
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
 
 static size_t character_bytes(struct str text, size_t at);
+static bool disturbs(const char *character, size_t bytes);
 static void append_escaped(struct buf *out, struct str text, bool attribute);
 static void append_percent(struct buf *out, unsigned char byte);
 static bool is_unreserved(unsigned char c);
@@ -108,6 +109,17 @@ static size_t character_bytes(struct str text, size_t at)
     return bytes;
 }
 
+/* U+0080 to U+009F, controls; U+202A to U+202E and U+2066 to U+2069, which turn the direction of all that follows. */
+static bool disturbs(const char *character, size_t bytes)
+{
+    const unsigned char *c = (const unsigned char *)character;
+
+    return (bytes == 2 && c[0] == 0xC2 && c[1] < 0xA0) ||
+           (bytes == 3 && c[0] == 0xE2 &&
+            ((c[1] == 0x80 && c[2] >= 0xAA && c[2] <= 0xAE) ||
+             (c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9)));
+}
+
 static const char *reference(unsigned char c, bool attribute)
 {
     switch (c) {
@@ -129,14 +141,16 @@ static void append_escaped(struct buf *out, struct str text, bool attribute)
     for (size_t i = 0; i < text.len;) {
         const unsigned char c = (unsigned char)text.data[i];
         const size_t bytes = c < 0x80 ? 1 : character_bytes(text, i);
-        const char *instead = bytes == 0 ? replacement : reference(c, attribute);
+        const char *instead =
+            bytes == 0 || disturbs(text.data + i, bytes) ? replacement : reference(c, attribute);
+        const size_t next = i + (bytes == 0 ? 1 : bytes);
 
         if (instead != NULL) {
             buf_append(out, str_slice(text, plain, i));
             buf_append_cstr(out, instead);
-            plain = i + 1;
+            plain = next;
         }
-        i += bytes == 0 ? 1 : bytes;
+        i = next;
     }
     buf_append(out, str_slice(text, plain, text.len));
 }

@@ -1,6 +1,7 @@
 /* server/page/render.h: escaping, one function for each place of a page where text may be put. What the
  * template compiler emits calls these; view models use them where they build an address.
- * Bytes that are not UTF-8, and control characters other than tab and line feed, become U+FFFD.
+ * Bytes that are not UTF-8, control characters other than tab and line feed, and those that turn the direction of all that
+ * follows, become U+FFFD.
  * Ownership: borrows text, writes to the caller's buf. Threads: pure, any thread. */
 #ifndef DAYBREAK_SERVER_PAGE_RENDER_H
 #define DAYBREAK_SERVER_PAGE_RENDER_H

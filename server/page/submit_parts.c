@@ -9,8 +9,8 @@ static enum status take_part(const struct multipart *from, const struct multipar
                              struct multipart *to, struct submit_fields *fields,
                              struct arena *arena, struct error *err);
 static enum status take_text(const struct multipart *from, const struct multipart_part *part,
-                             const char *name, struct multipart *to, struct str *shown,
-                             struct error *err);
+                             const char *name, struct multipart *to, struct error *err);
+static struct str without_returns(struct str text, struct arena *arena);
 static enum status take_kept(const struct multipart_part *part, const char *name,
                              struct multipart *to, struct arena *arena, struct error *err);
 static bool decode(struct str text, struct arena *arena, struct str *bytes);
@@ -72,10 +72,14 @@ static enum status take_part(const struct multipart *from, const struct multipar
             if (str_trim(part->data).len == 0)
                 return ST_OK; /* left empty: absent */
         }
-    if (is_named(part, "entry_text"))
-        return take_text(from, part, "entry", to, &fields->entry_text, err);
-    if (is_named(part, "progress_text"))
-        return take_text(from, part, "progress", to, &fields->progress_text, err);
+    if (is_named(part, "entry_text")) {
+        fields->entry_text = without_returns(part->data, arena);
+        return take_text(from, part, "entry", to, err);
+    }
+    if (is_named(part, "progress_text")) {
+        fields->progress_text = without_returns(part->data, arena);
+        return take_text(from, part, "progress", to, err);
+    }
     if (is_named(part, "entry_kept"))
         return take_kept(part, "entry", to, arena, err);
     if (is_named(part, "progress_kept"))
@@ -86,10 +90,8 @@ static enum status take_part(const struct multipart *from, const struct multipar
 }
 
 static enum status take_text(const struct multipart *from, const struct multipart_part *part,
-                             const char *name, struct multipart *to, struct str *shown,
-                             struct error *err)
+                             const char *name, struct multipart *to, struct error *err)
 {
-    *shown = part->data;
     if (str_trim(part->data).len == 0)
         return ST_OK;
     for (size_t i = 0; i < from->count; i++)
@@ -100,6 +102,21 @@ static enum status take_text(const struct multipart *from, const struct multipar
     to->parts[to->count++] =
         (struct multipart_part){.name = str_from_cstr(name), .data = part->data};
     return ST_OK;
+}
+
+/* A browser sends line ends as CRLF, and shows them as LF. Empty without memory: it is shown alone. */
+static struct str without_returns(struct str text, struct arena *arena)
+{
+    char *data = arena_alloc(arena, text.len + 1, 1);
+    size_t length = 0;
+
+    if (data == NULL)
+        return STR("");
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] != '\r' || i + 1 == text.len || text.data[i + 1] != '\n')
+            data[length++] = text.data[i];
+    data[length] = '\0';
+    return (struct str){data, length};
 }
 
 static enum status take_kept(const struct multipart_part *part, const char *name,

@@ -13,7 +13,7 @@
 struct submit_fields {
     bool sends; /* its button was "send", not "check" */
     struct str task_id, name, supersedes;
-    struct str entry_text, progress_text; /* pasted */
+    struct str entry_text, progress_text; /* pasted; line ends as LF */
 };
 
 /* Replaces *parts. ST_INVALID: another button; a text beside a file; a hidden field that submit_keep_file() did not

@@ -182,6 +182,20 @@ async function otherWays() {
   await close();
 }
 
+// Without scripts the page comes back with what was pasted, to be mended in place.
+async function pastedWithoutScripts() {
+  const { page, faults, close } = await openPage(browser, server, { path: "/submit", scripts: false });
+  const texts = [`\n${ENTRY}`, PROGRESS.replace("0.02", "0,02")];
+  await page.click("summary:text-is('Paste them instead')");
+  await page.fill("#entry-text", texts[0]);
+  await page.fill("#progress-text", texts[1]);
+  await page.click("#submit button");
+  same(await Promise.all(["#entry-text", "#progress-text"].map((id) => page.inputValue(id))), texts, "pasted texts come back as they were, without scripts");
+  ok(await page.$('#findings li[data-line="3"][data-field="hours"]') !== null && await page.isVisible("#entry-text"), "with the fault that they have");
+  same(faults, [], "pasted without scripts: no fault of the page");
+  await close();
+}
+
 // A form of another session, or none of ours, stores nothing.
 async function forgedForms() {
   const { page, close } = await openPage(browser, server, { path: "/submit", scripts: false });
@@ -209,6 +223,7 @@ try {
   await submits(false);
   await submits(true);
   await otherWays();
+  await pastedWithoutScripts();
   await forgedForms();
 } catch (error) {
   ok(false, "the test itself went on to its end", error.stack);

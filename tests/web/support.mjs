@@ -64,7 +64,8 @@ export async function startServer({ history = true, args = [] } = {}) {
   if (history) run(["import", "--db", db, "schema/history"]);
   else run(["migrate", "--db", db]);
   const token = (role) => run(["token", "create", "--db", db, "--role", role, "--name", `web test ${role}`]);
-  const tokens = { operator: token("operator"), submitter: token("submitter"), registration: token("agent-registration") };
+  const tokens = { registration: token("agent-registration") };
+  for (const role of ["operator", "submitter", "reviewer", "admin"]) tokens[role] = token(role);
   const server = { folder, tokens, args, log: "" };
   await serve(server, db, "127.0.0.1:0");
   server.stop = async () => {
@@ -108,8 +109,10 @@ function end(server) {
   });
 }
 
-export async function call(server, path, { token, json, body, type, method } = {}) {
+// ifMatch: address of what is to be changed as it stands.
+export async function call(server, path, { token, json, body, type, method, ifMatch } = {}) {
   const headers = {};
+  if (ifMatch) headers["If-Match"] = (await fetch(server.address + ifMatch)).headers.get("etag");
   if (token) headers.Authorization = `Bearer ${token}`;
   if (json !== undefined) headers["Content-Type"] = "application/json";
   if (type) headers["Content-Type"] = type;
@@ -125,14 +128,15 @@ export async function call(server, path, { token, json, body, type, method } = {
 // ---- an agent ----
 
 export class Agent {
-  static async register(server, name) {
+  // capabilities: further ones, or others.
+  static async register(server, name, capabilities = {}) {
     const answer = await call(server, "/v1/agent/register", {
       token: server.tokens.registration,
       json: {
         name, public_key: randomBytes(32).toString("hex"), protocol: 1, build: "web-test",
         capabilities: {
           device_kind: "cpu", device_model: "Test CPU", device_count: 1, cpu_model: "Test CPU", cpu_cores: 2,
-          cpu_isa: "avx2", memory_bytes: 1e9, cost_usd_per_hour: "3.60",
+          cpu_isa: "avx2", memory_bytes: 1e9, cost_usd_per_hour: "3.60", ...capabilities,
         },
       },
     });
@@ -170,10 +174,10 @@ export class Agent {
     });
   }
 
-  async finish(result) {
+  async finish(result, members = { plan: "test" }) {
     await this.send("run_end", { result });
     return call(this.server, `/v1/agent/attempts/${this.lease.attempt}/finish`, {
-      token: this.token, json: { last_seq: this.seq, result, plan: "test" },
+      token: this.token, json: { last_seq: this.seq, result, ...members },
     });
   }
 }

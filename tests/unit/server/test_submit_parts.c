@@ -36,11 +36,11 @@ static struct multipart_part make_part(const char *name, const char *file_name, 
 static void fields_of_the_form_become_parts(void **state)
 {
     struct multipart_part list[] = {
-        make_part("csrf", NULL, "secret"),       make_part("do", NULL, "send"),
-        make_part("task", NULL, "squad-train"),  make_part("name", NULL, " "),
-        make_part("supersedes", NULL, ""),       make_part("entry", "", ""),
-        make_part("entry_text", NULL, "{}\r\n"), make_part("progress", "a.tsv", ""),
-        make_part("progress_text", NULL, "\n"),  make_part("other", NULL, "x"),
+        make_part("csrf", NULL, "secret"),         make_part("do", NULL, "send"),
+        make_part("task", NULL, "squad-train"),    make_part("name", NULL, " "),
+        make_part("supersedes", NULL, ""),         make_part("entry", "", ""),
+        make_part("entry_text", NULL, "{\r}\r\n"), make_part("progress", "a.tsv", ""),
+        make_part("progress_text", NULL, "\n"),    make_part("other", NULL, "x"),
     };
     struct multipart parts = {list, ARRAY_LEN(list)};
     struct submit_fields fields;
@@ -50,11 +50,11 @@ static void fields_of_the_form_become_parts(void **state)
     assert_int_equal(submit_parts_read(&parts, &arena, &fields, &err), ST_OK);
     assert_true(fields.sends);
     assert_true(str_eq_cstr(fields.task_id, "squad-train"));
-    assert_true(str_eq_cstr(fields.entry_text, "{}\r\n"));
+    assert_true(str_eq_cstr(fields.entry_text, "{\r}\n")); /* shown; sent is what was pasted: */
     assert_int_equal(parts.count, 4);
     assert_true(str_eq_cstr(parts.parts[0].name, "task"));
     assert_true(str_eq_cstr(parts.parts[1].name, "entry"));
-    assert_true(str_eq_cstr(parts.parts[1].data, "{}\r\n"));
+    assert_true(str_eq_cstr(parts.parts[1].data, "{\r}\r\n"));
     assert_false(parts.parts[1].has_file_name);
     assert_true(str_eq_cstr(parts.parts[2].file_name, "a.tsv")); /* an empty file is a file */
     assert_true(str_eq_cstr(parts.parts[3].name, "other"));
