@@ -56,6 +56,15 @@ struct tabs_view analysis_tabs(struct arena *arena, const struct task *task, con
     return view;
 }
 
+/* Chart.js comes where there is something to draw. */
+static void draw_analysis(struct buf *out, struct analysis_view *view)
+{
+    for (size_t i = 0; i < view->figures_count; i++)
+        if (view->figures[i].kind.len > 0 && view->figures[i].rows_count > 0)
+            view->page.chart = true;
+    template_analysis(out, view);
+}
+
 void page_render_analysis(struct buf *out, const struct page_frame *frame,
                           const struct analysis_page *data)
 {
@@ -66,7 +75,6 @@ void page_render_analysis(struct buf *out, const struct page_frame *frame,
         .description = str_from_cstr(words_of_kind[data->kind]),
         .section = SECTION_TASKS,
         .script = "figure.js",
-        .chart = true,
     };
     struct figure_view *figures =
         ARENA_NEW_ARRAY(arena, data->analysis->part_count, struct figure_view);
@@ -96,7 +104,7 @@ void page_render_analysis(struct buf *out, const struct page_frame *frame,
     }
     if (data->kind == ANALYSIS_THROUGHPUT)
         fill_choices(arena, data, &view);
-    template_analysis(out, &view);
+    draw_analysis(out, &view);
 }
 
 /* Every row of the table can be the base. */
@@ -143,7 +151,6 @@ void page_render_history(struct buf *out, const struct page_frame *frame,
         .description = STR("The record's stairs: who held it when, and by how much it fell."),
         .section = SECTION_TASKS,
         .script = "figure.js",
-        .chart = true,
     };
     struct figure_view *figures = ARENA_NEW_ARRAY(arena, data->board_count, struct figure_view);
     const struct tabs_view tabs = analysis_tabs(arena, data->task, "history");
@@ -166,7 +173,7 @@ void page_render_history(struct buf *out, const struct page_frame *frame,
         if (fill_history(arena, data, i, &part) == ST_OK)
             figures[view.figures_count++] = figure_make(arena, &part, STR(""));
     }
-    template_analysis(out, &view);
+    draw_analysis(out, &view);
 }
 
 static enum status fill_history(struct arena *arena, const struct history_page *data, size_t board,
@@ -274,7 +281,6 @@ void page_render_compare(struct buf *out, const struct page_frame *frame,
             STR("Several runs beside one another: curves, time, throughput, what differs."),
         .section = SECTION_TASKS,
         .script = "figure.js",
-        .chart = true,
     };
     struct link_view *links = ARENA_NEW_ARRAY(arena, ARRAY_LEN(labels), struct link_view);
     struct tabs_view tabs = {.label = STR("Analyses"), .links = links};
@@ -301,7 +307,7 @@ void page_render_compare(struct buf *out, const struct page_frame *frame,
                                      compare_axis_names[form->axis]);
         fill_figures(arena, analysis, STR(""), &view);
     }
-    template_analysis(out, &view);
+    draw_analysis(out, &view);
 }
 
 void page_render_paper(struct buf *out, const struct page_frame *frame,
@@ -325,5 +331,5 @@ void page_render_paper(struct buf *out, const struct page_frame *frame,
     };
 
     fill_figures(frame->arena, analysis, STR("/v1/analysis/paper?format=csv"), &view);
-    template_analysis(out, &view);
+    draw_analysis(out, &view);
 }

@@ -15,6 +15,8 @@
 
 #define ADDRESS_BYTES_MAX 4096
 
+enum { MISSING_SHOWN_MAX = 100 }; /* of those not ranked: the JSON has them all */
+
 /* One row on its way to the page: where it stands on the board, and its key in the wanted order. */
 struct sort_row {
     const struct board_item *item;
@@ -543,16 +545,16 @@ static void fill_missing(struct arena *arena, const struct board *board,
                          const struct board_query *query, struct board_view *view)
 {
     struct board_missing_view *missing =
-        ARENA_NEW_ARRAY(arena, board->not_ranked_count, struct board_missing_view);
+        ARENA_NEW_ARRAY(arena, MISSING_SHOWN_MAX, struct board_missing_view);
     const struct board_filter filter = filter_of(query);
     size_t count = 0;
 
     for (size_t i = 0; missing != NULL && i < board->not_ranked_count; i++) {
         const struct board_entry *entry = board->not_ranked[i].row;
 
-        if (!board_filter_passes(&filter, entry))
+        if (!board_filter_passes(&filter, entry) || count++ >= MISSING_SHOWN_MAX)
             continue;
-        missing[count++] = (struct board_missing_view){
+        missing[count - 1] = (struct board_missing_view){
             .href = format_text(arena, "/entries/%" PRId64, entry->entry),
             .model = layout_either(entry->model, entry->name),
             .name = layout_text(entry->name),
@@ -560,8 +562,11 @@ static void fill_missing(struct arena *arena, const struct board *board,
         };
     }
     view->missing = missing;
-    view->missing_count = count;
+    view->missing_count = count < MISSING_SHOWN_MAX ? count : MISSING_SHOWN_MAX;
     view->missing_heading = format_text(arena, "Not ranked (%zu)", count);
+    if (count > MISSING_SHOWN_MAX)
+        view->missing_more =
+            format_text(arena, "These are the first %d by name.", MISSING_SHOWN_MAX);
 }
 
 /* ---- what stands around the table ---- */

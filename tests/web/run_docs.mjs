@@ -1,8 +1,7 @@
 // tests/web/run_docs.mjs: the pages of documentation and of rules in a real browser, as TAP (web.md, points 9 and 10).
 // usage: node tests/web/run_docs.mjs, from the repository's root; DAYBREAKD names the server, CHROMIUM the browser.
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { PROGRAM, finish, ok, openBrowser, openPage, same, skipAll, startServer } from "./support.mjs";
+import { existsSync } from "node:fs";
+import { PROGRAM, finish, looksWell, ok, openBrowser, openPage, same, skipAll, startServer } from "./support.mjs";
 
 const PATHS = [
   "/docs", "/docs/measures", "/docs/format", "/docs/codes", "/docs/access", "/docs/prices", "/docs/review", "/docs/retention",
@@ -13,30 +12,11 @@ const PATHS = [
 if (!existsSync(PROGRAM)) skipAll(`${PROGRAM} is missing`);
 const browser = await openBrowser();
 const server = await startServer();
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-async function seriousFaults(page, rules) {
-  const { violations } = await page.evaluate((only) => window.axe.run(
-    only ? { resultTypes: ["violations"], runOnly: only } : { resultTypes: ["violations"] }), rules);
-  return violations.filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(" ")}`);
-}
-
-async function looksWell(path) {
+async function checkPage(path) {
   const { page, faults, status, close } = await openPage(browser, server, { path });
   ok(status === 200, `${path} is there`, status);
-  await page.evaluate(axe);
-  for (const scheme of ["light", "dark"]) {
-    for (const width of [1280, 360]) {
-      await page.emulateMedia({ colorScheme: scheme });
-      await page.setViewportSize({ width, height: 800 });
-      // The theme changes colours alone: each width gets all rules once, the other theme the one on contrast.
-      const rules = (scheme === "light") === (width === 1280) ? null : ["color-contrast"];
-      same(await seriousFaults(page, rules), [], `axe: nothing serious at ${path}, ${scheme}, ${width}`);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      ok(over <= 0, `no sideways scrolling at ${path}, ${scheme}, ${width}`, `${over} px too wide`);
-    }
-  }
+  await looksWell(page, path);
   same(faults, [], `${path}: no fault`);
   await close();
 }
@@ -64,7 +44,7 @@ async function ways() {
 }
 
 try {
-  for (const path of PATHS) await looksWell(path);
+  for (const path of PATHS) await checkPage(path);
   await ways();
 } catch (error) {
   ok(false, "the test itself went on to its end", error.stack);

@@ -57,7 +57,7 @@ async function submissions(fill) {
   await send(fill, `/v1/submissions/${one.submission}`, { token: fill.server.tokens.reviewer, method: "PATCH", ifMatch: `/v1/submissions/${one.submission}` }, (word) => ({
     author: word(20, 500), model: word(21, 500), hardware: word(22, 500), framework: word(23, 500), cloud: word(24, 500), device_model: word(25, 500),
     device_kind: "gpu", devices: 8, nodes: 2, reason: word(26, 500) }));
-  return one;
+  return { submission: one.submission, entry: one.entry, judged: judged.submission };
 }
 
 // A name has no slash; a closing tag needs one.
@@ -124,14 +124,14 @@ async function logs(fill) {
   if (answer.status !== 201) throw new Error(`logs: ${answer.status} ${await answer.text()}`);
 }
 
-// Returns what was told by them: the paths that took characters which nobody sees, and the words.
+// Returns ids of what was made, the calls that took characters which nobody sees, and some of the words.
 export async function fillAll(server, isHostile) {
   const fill = { server, isHostile, taken: [] };
   for (const role of ["reviewer", "submitter"])
     fill[role] = (await send(fill, "/v1/tokens", { token: server.tokens.admin }, (word) => ({ role, name: word(60) }))).token;
-  await submissions(fill);
+  const made = await submissions(fill);
   await agents(fill);
   await logs(fill);
   const word = words(isHostile, false);
-  return { taken: fill.taken, author: word(1, 500), corrected: word(20, 500), hardware: word(22, 500), framework: word(23, 500), agent: word(16), short: word(0) };
+  return { ...made, taken: fill.taken, author: word(1, 500), corrected: word(20, 500), hardware: word(22, 500), framework: word(23, 500), agent: word(16), short: word(0) };
 }

@@ -1,7 +1,8 @@
 // tests/web/support.mjs: what the browser tests stand on: TAP, a real server on a database of its own, an agent
 // in JavaScript that speaks the real protocol, and the browser.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { randomBytes } from "node:crypto";
@@ -57,11 +58,11 @@ function run(args) {
   return done.stdout.trim();
 }
 
-// args: further ones of `daybreakd serve`.
-export async function startServer({ history = true, args = [] } = {}) {
+// history: folder of a DAWNBench tree, or false: an empty database. args: further ones of `daybreakd serve`.
+export async function startServer({ history = "schema/history", args = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "daybreak-web-"));
   const db = join(folder, "daybreak.db");
-  if (history) run(["import", "--db", db, "schema/history"]);
+  if (history) run(["import", "--db", db, history]);
   else run(["migrate", "--db", db]);
   const token = (role) => run(["token", "create", "--db", db, "--role", role, "--name", `web test ${role}`]);
   const tokens = { registration: token("agent-registration") };
@@ -215,4 +216,24 @@ export async function openPage(browser, server, { path = "/", width = 1280, sche
   });
   const answer = await page.goto(server.address + path);
   return { page, faults, status: answer.status(), close: () => context.close() };
+}
+
+// The page that is open: nothing serious to axe, nothing that scrolls sideways, light and dark, wide and narrow.
+export async function looksWell(page, path) {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+  for (const scheme of ["light", "dark"]) {
+    for (const width of [1280, 360]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width, height: 800 });
+      // The theme changes colours alone: each width gets all rules once, the other theme the one on contrast.
+      const rules = (scheme === "light") === (width === 1280) ? null : ["color-contrast"];
+      const { violations } = await page.evaluate((only) => window.axe.run(
+        only ? { resultTypes: ["violations"], runOnly: only } : { resultTypes: ["violations"] }), rules);
+      const serious = violations.filter((one) => one.impact === "serious" || one.impact === "critical")
+        .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(" ")}`);
+      same(serious, [], `axe: nothing serious at ${path}, ${scheme}, ${width}`);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      ok(over <= 0, `no sideways scrolling at ${path}, ${scheme}, ${width}`, `${over} px too wide`);
+    }
+  }
 }
