@@ -55,7 +55,7 @@ static int compare(const void *left, const void *right)
 }
 
 struct summary {
-    size_t groups, steps;
+    size_t groups;
     double worst; /* efficiency per epoch */
     const struct trial_entry *worst_entry;
 };
@@ -82,7 +82,6 @@ static void fill_row(const struct trial_entry *entry, const struct trial_entry *
     row[8] = cell_number(throughput / linear);
     row[9] = cell_number(tta / linear);
     row[10] = cell_if(throughput < linear, cell_number(1.0 - throughput / linear));
-    summary->steps++;
     if (summary->worst_entry == NULL || throughput / linear < summary->worst) {
         summary->worst = throughput / linear;
         summary->worst_entry = entry;

@@ -204,6 +204,7 @@ static void fill_trials(const struct trial_entry *entry, double mean_s, struct a
 static const char *make_lead(struct arena *arena, const struct summary *summary)
 {
     const size_t n = summary->repeated;
+    const char *split;
 
     if (n == 0)
         return "No entry has two runs that reached the target, so nothing is known about the "
@@ -218,13 +219,20 @@ static const char *make_lead(struct arena *arena, const struct summary *summary)
                                   "the time of an epoch"
                                 : ", not more by the epochs needed than "
                                   "by the time of an epoch");
+    split = summary->split == 0
+                ? "none tells its epochs"
+                : arena_printf(arena,
+                               "in %zu of the %zu that tell their epochs, these vary more than the "
+                               "time of an epoch",
+                               summary->epochs_vary_more, summary->split);
+    if (split == NULL)
+        return NULL;
     return arena_printf(
         arena,
-        "Over %zu entries with several runs the CV of TTA is %.2f %% in the middle and "
-        "%.2f %% at most; in %zu of the %zu that tell their epochs, these vary more "
-        "than the time of an epoch.",
+        "Over %zu entries with several runs the CV of TTA is %.2f %% in the middle and %.2f %% at "
+        "most; %s.",
         n, 100.0 * (summary->cvs[(n - 1) / 2] + summary->cvs[n / 2]) / 2.0,
-        100.0 * summary->worst_cv, summary->epochs_vary_more, summary->split);
+        100.0 * summary->worst_cv, split);
 }
 
 static int compare_doubles(const void *left, const void *right)
