@@ -137,7 +137,7 @@ static const struct table_column history_columns[] = {
     {"from", "From", TABLE_DATE, TABLE_ALWAYS},
     {"to", "To", TABLE_DATE, TABLE_MID},
     {"entry", "Entry", TABLE_ENTRY, TABLE_ALWAYS},
-    {"tta_s", "Time", TABLE_SECONDS, TABLE_ALWAYS},
+    {"value", "Time", TABLE_SECONDS, TABLE_ALWAYS},
     {"improvement", "Better by", TABLE_RATIO, TABLE_MID},
     {"p", "p", TABLE_NUMBER, TABLE_MID},
 };
@@ -205,7 +205,7 @@ static enum status fill_history(struct arena *arena, const struct history_page *
                    "over this one.",
         .empty = "Nobody has held this record yet.",
         .chart =
-            {.kind = "steps", .x = "from", .y = "tta_s", .y_title = kinds[by].axis, .log_y = true},
+            {.kind = "steps", .x = "from", .y = "value", .y_title = kinds[by].axis, .log_y = true},
     };
     if (columns == NULL)
         return ST_NO_MEMORY;

@@ -235,7 +235,7 @@ static void fill_figures(struct arena *arena, const struct submission_verdict *v
         return;
     if (record->has_tta) {
         facts[count] =
-            layout_fact(format_text(arena, "Time to %s", format_goal(arena, task).data).data,
+            layout_fact(format_text(arena, "Time to %s", format_target(arena, task).data).data,
                         format_duration(arena, record->tta_ns));
         facts[count++].exact =
             format_text(arena, "%s s", format_exact(arena, record->tta_ns, 9).data);

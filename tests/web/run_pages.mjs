@@ -98,7 +98,30 @@ async function manyRuns() {
   const ids = { run: 500, live: 9000, entry: 500, submission: 500, job: 1, author: "Author 1", hardware: "1 V100 of host 0" };
   await budgets(server, [...mapOf(ids).filter((path) => !/^\/(jobs|tokens)/.test(path)), "/tasks/cifar10-train?page=50", "/tasks/cifar10-train?by=cost&page=80", "/search?q=net", "/feed.atom"],
     ` with ${MANY} runs`);
+  await laterPage(server);
   ok(await server.stop() === 0, "the server stops cleanly");
+}
+
+// web.md, point 3: an entry that is marked is found on its page, however far behind.
+async function laterPage(server) {
+  const { page, faults, close } = await openPage(browser, server, { path: "/tasks/cifar10-train?by=cost&page=37" });
+  const rows = (one) => one.$$eval("#board tbody tr", (all) => all.map(({ dataset }) => Number(dataset.entry)));
+  const wanted = (await rows(page)).at(-3);
+  await page.goto(`${server.address}/tasks/cifar10-train?by=cost&hl=${wanted}`);
+  const found = await page.$eval("tr.marked", (row) => ({ entry: Number(row.dataset.entry), isFocused: document.activeElement === row,
+    isSeen: row.getBoundingClientRect().top >= 0 && row.getBoundingClientRect().bottom <= innerHeight }));
+  same(found, { entry: wanted, isFocused: true, isSeen: true }, "?by=cost&hl=: the row on a later page is marked, focused and seen");
+  const shown = await rows(page);
+  const listed = [];
+  for (let next = await page.getAttribute('.data-links a:text-is("CSV")', "href"); next && !listed.includes(shown.at(-1));) {
+    const answer = await fetch(server.address + next);
+    const [heads, ...lines] = (await answer.text()).trim().split(/\r?\n/).map((line) => line.split(","));
+    listed.push(...lines.map((cells) => Number(cells[heads.indexOf("entry")])));
+    next = /<([^>]+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1];
+  }
+  ok(shown.length > 0 && listed.join().includes(shown.join()), "the CSV, followed by its links, has the same rows in the same order", `${listed.length} ${shown.slice(0, 5)}`);
+  same(faults, [], "a later page: no fault");
+  await close();
 }
 
 try {
