@@ -6,10 +6,11 @@
 
 #define AGENT_PROGRAM "daybreak-agent"
 
-int command_bench(int argc, char *const *argv);   /* agent/profile */
-int command_devices(int argc, char *const *argv); /* agent/profile */
-int command_infer(int argc, char *const *argv);   /* agent/train */
-int command_train(int argc, char *const *argv);   /* agent/train */
+int command_bench(int argc, char *const *argv);    /* agent/profile */
+int command_devices(int argc, char *const *argv);  /* agent/profile */
+int command_infer(int argc, char *const *argv);    /* agent/train */
+int command_evaluate(int argc, char *const *argv); /* agent/train */
+int command_train(int argc, char *const *argv);    /* agent/train */
 int command_child(int argc,
                   char *const *argv); /* agent/train; hidden: one training, for its parent */
 int command_run(int argc, char *const *argv);    /* agent/run */

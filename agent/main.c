@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"run", command_run, "pull jobs from a server until drained"},
     {"train", command_train, "train a workload, without a server"},
     {"infer", command_infer, "time a trained model on one item at a time"},
+    {"evaluate", command_evaluate, "score a trained model on data that it has not seen"},
     {"data", command_data, "fetch or verify a data set"},
     {"submit", command_submit, "send an entry to a server"},
     {"bench", command_bench, "time each kernel beside this host's ceilings"},

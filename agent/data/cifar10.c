@@ -118,7 +118,8 @@ static void place_images(const struct cifar10_options *options, const struct cif
     if (!options->holdout)
         return;
     for (uint32_t i = 0; i < set->test_count; i++)
-        placing->test[cifar10_split_image(i)] = (int32_t)i;
+        placing->test[cifar10_split_image((options->fresh ? CIFAR10_TUNE_COUNT : 0) + i)] =
+            (int32_t)i;
     for (uint32_t i = 0; i < set->train_count; i++)
         placing->train[cifar10_split_image(CIFAR10_TUNE_COUNT + CIFAR10_FRESH_COUNT + i)] =
             (int32_t)i;

@@ -39,6 +39,7 @@ extern const struct cifar10_file cifar10_files[CIFAR10_FILE_COUNT];
 struct cifar10_options {
     const char *dir;
     bool holdout;       /* train: positions 10,000.. of the split, in that order; test: `tune` */
+    bool fresh;         /* with holdout, test: `fresh` in its place */
     size_t image_limit; /* 0: all; else at most so many of each, the first ones */
     bool whole_test;    /* image_limit is for the training images alone */
 };

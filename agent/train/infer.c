@@ -8,18 +8,16 @@
 
 #include "agent/command.h"
 #include "agent/data/files.h"
-#include "agent/data/safetensors.h"
 #include "agent/train/device.h"
+#include "agent/train/model_file.h"
 #include "agent/train/output.h"
 #include "agent/train/progress.h"
 #include "agent/train/wish.h"
 #include "agent/workload/workload.h"
 #include "common/build.h"
 #include "common/clock.h"
-#include "common/crypto.h"
 #include "common/opt.h"
 
-#define MODEL_BYTES_MAX  ((size_t)1 << 32)
 #define FACTS_BYTES_MAX  65536
 #define WARM_UP_ITEMS    100
 #define PRICE_DIGITS_MAX 18
@@ -40,8 +38,7 @@ struct inference {
     const struct workload_ops *ops;
     void *state; /* of ops */
     struct workload_items items;
-    char model_digest[SHA256_HEX_BYTES];
-    char recipe[64], model_seed[32]; /* as the model says; "": it does not */
+    struct model_file model;
     char dir[FILES_PATH_BYTES_MAX], name[ENTRY_NAME_BYTES_MAX], data[FILES_PATH_BYTES_MAX];
     int64_t correct;
     int64_t *times_ns;                  /* of each item; sorted when all are there */
@@ -54,8 +51,6 @@ static enum status choose_task(const struct task_table *tasks, struct inference 
                                struct error *err);
 static enum status open_model(struct inference *it, struct workload_options *options,
                               struct error *err);
-static enum status choose_recipe(struct inference *it, const struct safetensors *model,
-                                 struct error *err);
 static enum status prepare_folder(struct inference *it, struct error *err);
 static enum status classify_all(struct inference *it, struct error *err);
 static void sum_up(struct inference *it);
@@ -98,6 +93,7 @@ static int infer(const struct request *request)
     }
     if (it.state != NULL)
         it.ops->close(it.state);
+    model_file_fini(&it.model);
     free(it.times_ns);
     task_table_destroy(tasks);
     return code;
@@ -137,61 +133,20 @@ static enum status choose_task(const struct task_table *tasks, struct inference 
     return ST_OK;
 }
 
-/* The digest is of the very bytes that the model is made of. */
 static enum status open_model(struct inference *it, struct workload_options *options,
                               struct error *err)
 {
     const struct request *request = it->request;
-    struct safetensors *model = NULL;
-    struct error fault = {0};
-    struct buf bytes;
-    enum status status;
+    enum status status = model_file_read(request->model, it->ops, request->recipe, &it->model, err);
 
-    buf_init(&bytes, MODEL_BYTES_MAX);
-    status = files_read(request->model, &bytes, err);
-    if (status == ST_OK) {
-        crypto_sha256_hex(buf_str(&bytes), it->model_digest);
-        status = safetensors_parse(buf_str(&bytes), &model, &fault);
-        if (status != ST_OK)
-            (void)error_set(err, status, "--model", "%s is no model that train has written: %s",
-                            request->model, fault.detail);
-    }
-    if (status == ST_OK)
-        status = choose_recipe(it, model, err);
     if (status == ST_OK && request->data == NULL)
         status = files_cache_path(it->data, it->task->dataset, err);
-    if (status == ST_OK) {
-        options->recipe = it->recipe;
-        options->data_dir = request->data != NULL ? request->data : it->data;
-        status =
-            it->ops->open_inference(options, model, request->model, &it->items, &it->state, err);
-    }
-    safetensors_close(model);
-    buf_fini(&bytes);
-    return status;
-}
-
-/* The recipe that was named, or that of the model; the workload compares the two. */
-static enum status choose_recipe(struct inference *it, const struct safetensors *model,
-                                 struct error *err)
-{
-    const char *seed = safetensors_find_meta(model, "seed");
-    const char *name =
-        it->request->recipe != NULL ? it->request->recipe : safetensors_find_meta(model, "recipe");
-
-    if (name == NULL)
-        return error_set(err, ST_INVALID, "--model",
-                         "%s does not say its recipe: it is no model that train has written",
-                         it->request->model);
-    (void)snprintf(it->model_seed, sizeof it->model_seed, "%s", seed != NULL ? seed : "");
-    (void)snprintf(it->recipe, sizeof it->recipe, "%s", name);
-    for (size_t i = 0; i < it->ops->recipe_count; i++)
-        if (strcmp(it->ops->recipes[i], name) == 0)
-            return ST_OK;
-    return error_set(err, ST_INVALID, it->request->recipe != NULL ? "--recipe" : "--model",
-                     "the workload %s has no recipe \"%.64s\"%s%.200s", it->ops->name, name,
-                     it->request->recipe != NULL ? "" : ", which is that of ",
-                     it->request->recipe != NULL ? "" : it->request->model);
+    if (status != ST_OK)
+        return status;
+    options->recipe = it->model.recipe;
+    options->data_dir = request->data != NULL ? request->data : it->data;
+    return it->ops->open_inference(options, it->model.content, request->model, &it->items,
+                                   &it->state, err);
 }
 
 /* What another inference left is not written over. */
@@ -201,7 +156,7 @@ static enum status prepare_folder(struct inference *it, struct error *err)
     char path[FILES_PATH_BYTES_MAX], file[ENTRY_NAME_BYTES_MAX + 8];
     enum status status = ST_OK;
 
-    (void)snprintf(it->name, sizeof it->name, "%.60s_infer", it->recipe);
+    (void)snprintf(it->name, sizeof it->name, "%.60s_infer", it->model.recipe);
     (void)snprintf(file, sizeof file, "%s.json", it->name);
     if (request->out != NULL && strlen(request->out) >= sizeof it->dir)
         return error_set(err, ST_LIMIT, "--out", "the folder's path is too long");
@@ -315,8 +270,8 @@ static json_t *build_misc(const struct inference *it, struct error *err)
         misc = json_loadb(facts.data, facts.len, JSON_REJECT_DUPLICATES, NULL);
         run = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s}", "task",
                         it->task->id, "build", build_id(), "compiler", build_compiler(),
-                        "model_file", file, "model_sha256", it->model_digest, "model_seed",
-                        it->model_seed, "correct", (json_int_t)it->correct, "total",
+                        "model_file", file, "model_sha256", it->model.digest, "model_seed",
+                        it->model.seed, "correct", (json_int_t)it->correct, "total",
                         (json_int_t)it->items.count, "warm_up_items", (json_int_t)WARM_UP_ITEMS,
                         "latency_median_ms", (double)it->median_ns * 1e-6, "latency_p99_ms",
                         (double)it->p99_ns * 1e-6, "timed",
@@ -353,8 +308,8 @@ static void print_result(const struct inference *it, bool reached)
     decimal_format(it->mean_ps, 9, mean);
     (void)printf("task=%s recipe=%s reached=%s correct=%" PRId64 " total=%" PRId64
                  " %s=%s latency_ms=%s median_ms=%.6f p99_ms=%.6f entry=%s/%s.json\n",
-                 it->task->id, it->recipe, reached ? "yes" : "no", it->correct, it->items.count,
-                 it->task->metric, metric, mean, (double)it->median_ns * 1e-6,
+                 it->task->id, it->model.recipe, reached ? "yes" : "no", it->correct,
+                 it->items.count, it->task->metric, metric, mean, (double)it->median_ns * 1e-6,
                  (double)it->p99_ns * 1e-6, it->dir, it->name);
     if (request->author == NULL || request->author_email == NULL)
         (void)fprintf(stderr, "The entry is not complete: give%s%s to name who submits it.\n",

@@ -15,7 +15,7 @@
 #include "common/crypto.h"
 #include "common/log.h"
 
-#define META_COUNT      8
+#define META_COUNT      9
 #define META_TEXT_BYTES 32
 
 static enum status cifar10_open(const struct workload_options *options, void **state,
@@ -53,6 +53,7 @@ static const char *const tiny_names[] = {"cifar10-tiny", "cifar10-tiny-muon", "c
     .train = cifar10_train, .evaluate = cifar10_evaluate, .save = cifar10_save,             \
     .describe = cifar10_describe, .close = cifar10_close, .print_plan = cifar10_print_plan, \
     .step_program = cifar10_step_program, .take_step = cifar10_take_step,                   \
+    .sets = cifar10_score_sets, .set_count = CIFAR10_SET_COUNT, .score = cifar10_score,     \
     .open_inference = cifar10_open_inference, .classify = cifar10_classify
 
 const struct workload_ops workload_cifar10 = {.name = "cifar10",
@@ -174,9 +175,11 @@ static enum status cifar10_save(void *state, const char *path, struct error *err
     struct cifar10_state *s = state;
     char step[META_TEXT_BYTES], seed[META_TEXT_BYTES], images[META_TEXT_BYTES];
     const struct safetensors_meta metas[META_COUNT] = {
-        {"workload", "cifar10"},  {"recipe", s->recipe->name}, {"step", step},
-        {"seed", seed},           {"build", build_id()},       {"data_sha256", s->data_digest},
-        {"train_images", images}, {"partial", "true"}};
+        {"workload", "cifar10"},  {"recipe", s->recipe->name},
+        {"step", step},           {"seed", seed},
+        {"build", build_id()},    {"data_sha256", s->data_digest},
+        {"train_images", images}, {"holdout", s->data.holdout ? "true" : "false"},
+        {"partial", "true"}};
     const size_t meta_count =
         is_partial(s) ? META_COUNT : META_COUNT - 1; /* the mark is the last */
 
@@ -463,6 +466,7 @@ static enum status check_metas(const struct cifar10_state *s, const struct safet
                                             {"seed", seed},
                                             {"data_sha256", s->data_digest},
                                             {"train_images", images}}; /* epochs hang on it */
+    const char *holdout = safetensors_find_meta(file, "holdout");      /* older ones do not say */
 
     (void)snprintf(seed, sizeof seed, "%lu", (unsigned long)s->seed);
     (void)snprintf(images, sizeof images, "%lld", (long long)s->shape.train_count);
@@ -474,6 +478,10 @@ static enum status check_metas(const struct cifar10_state *s, const struct safet
                              "%s was saved with %s %s, this run has %s", path, want[i].key,
                              have == NULL ? "unknown" : have, want[i].value);
     }
+    if (holdout != NULL && strcmp(holdout, s->data.holdout ? "true" : "false") != 0)
+        return error_set(err, ST_INVALID, "holdout",
+                         "%s was saved with holdout %s: go on %s --holdout", path, holdout,
+                         s->data.holdout ? "without" : "with");
     return ST_OK;
 }
 

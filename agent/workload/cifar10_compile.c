@@ -31,7 +31,9 @@ enum status cifar10_compile(const struct workload_options *options, struct cifar
                             struct error *err)
 {
     const struct plan_options plan = {.fuse = options->fusion};
-    const int first = state->inference ? PROGRAM_INFER : PROGRAM_TRAIN;
+    const int first = state->inference ? PROGRAM_INFER
+                      : state->scoring ? PROGRAM_EVALUATE
+                                       : PROGRAM_TRAIN;
     const int end = state->inference ? PROGRAM_COUNT : PROGRAM_INFER;
     struct graph *graphs[PROGRAM_COUNT] = {NULL};
     enum status status = ST_OK;

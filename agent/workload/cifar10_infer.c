@@ -11,8 +11,6 @@
 
 static enum status check_views(const struct workload_options *options, int64_t *views,
                                struct error *err);
-static enum status check_model(const struct cifar10_state *s, const struct safetensors *model,
-                               const char *path, struct error *err);
 static enum status check_factors(const struct cifar10_state *s, const char *path,
                                  struct error *err);
 static enum status load_items(struct cifar10_state *s, struct error *err);
@@ -31,7 +29,7 @@ enum status cifar10_open_inference(const struct workload_options *options,
     if (status == ST_OK)
         status = cifar10_check_options(options, s, err);
     if (status == ST_OK)
-        status = check_model(s, model, path, err);
+        status = cifar10_check_model(s, model, path, err);
     if (status == ST_OK && s->recipe->verify_data)
         status = cifar10_verify(s->data_dir, s->data_digest, err);
     if (status == ST_OK)
@@ -84,8 +82,8 @@ static enum status check_views(const struct workload_options *options, int64_t *
 }
 
 /* Seed, step and training images are its own: any training of the recipe makes a model. */
-static enum status check_model(const struct cifar10_state *s, const struct safetensors *model,
-                               const char *path, struct error *err)
+enum status cifar10_check_model(const struct cifar10_state *s, const struct safetensors *model,
+                                const char *path, struct error *err)
 {
     const struct safetensors_meta want[] = {{"workload", "cifar10"}, {"recipe", s->recipe->name}};
 
@@ -130,10 +128,8 @@ static enum status check_factors(const struct cifar10_state *s, const char *path
     return ST_OK;
 }
 
-/* All test images, whatever the recipe evaluates on; the loader reads one of the others. */
+/* All test images, whatever the recipe evaluates on. */
 static enum status load_items(struct cifar10_state *s, struct error *err)
 {
-    const struct cifar10_options data = {.dir = s->data_dir, .image_limit = 1, .whole_test = true};
-
-    return cifar10_load(&data, &s->items, err);
+    return cifar10_load_set(s->data_dir, CIFAR10_SET_TEST, &s->items, err);
 }

@@ -48,10 +48,15 @@ void cifar10_init(struct cifar10_state *state, const struct cifar10 *set)
 static void write_data(struct cifar10_state *state, const struct cifar10 *set)
 {
     assert((int64_t)set->train_count == state->shape.train_count);
-    assert((int64_t)set->test_count == state->shape.test_count);
     store_write(state->store, state->vars.train_images, set->train_images);
-    store_write(state->store, state->vars.test_images, set->test_images);
     write_labels(state->store, state->vars.train_labels, set->train_labels, set->train_count);
+    cifar10_write_test(state, set);
+}
+
+void cifar10_write_test(struct cifar10_state *state, const struct cifar10 *set)
+{
+    assert((int64_t)set->test_count == state->shape.test_count);
+    store_write(state->store, state->vars.test_images, set->test_images);
     write_labels(state->store, state->vars.test_labels, set->test_labels, set->test_count);
 }
 

@@ -3,7 +3,7 @@
 #ifndef DAYBREAK_AGENT_WORKLOAD_CIFAR10_INTERNAL_H
 #define DAYBREAK_AGENT_WORKLOAD_CIFAR10_INTERNAL_H
 
-#include "agent/data/cifar10.h"
+#include "agent/data/cifar10_sets.h"
 #include "agent/graph/graph.h"
 #include "agent/graph/session.h"
 #include "agent/workload/recipe.h"
@@ -55,6 +55,7 @@ struct cifar10_state {
     float *log;          /* [total_steps][LOG_COLUMNS], as last read */
     bool started;
     bool inference;       /* opened to classify: no variable of training is there */
+    bool scoring;         /* opened to evaluate a saved model once */
     int64_t views;        /* of the inference */
     struct cifar10 items; /* of the inference: its test images */
 };
@@ -63,6 +64,10 @@ struct cifar10_state {
 enum status cifar10_check_options(const struct workload_options *options,
                                   struct cifar10_state *state, struct error *err);
 void cifar10_close(void *state);
+
+/* Whether the model is of this recipe, whichever training of it made it. ST_INVALID says what it is instead. */
+enum status cifar10_check_model(const struct cifar10_state *state, const struct safetensors *model,
+                                const char *path, struct error *err);
 
 /* cifar10_compile.c: the device; then, with it, variables, plans and executables of all programs of the state. */
 enum status cifar10_open_backend(const struct workload_options *options,
@@ -76,12 +81,21 @@ enum status cifar10_open_inference(const struct workload_options *options,
                                    struct workload_items *items, void **state, struct error *err);
 enum status cifar10_classify(void *state, int64_t index, int *label, struct error *err);
 
+/* cifar10_score.c: the call of workload.h, and the names of the sets. */
+extern const char *const cifar10_score_sets[CIFAR10_SET_COUNT];
+enum status cifar10_score(const struct workload_options *options, const struct safetensors *model,
+                          const char *path, const char *set, struct workload_scored *scored,
+                          struct error *err);
+
 /* cifar10_graph.c: declares the variables and builds one program; the caller finishes and destroys the graph. */
 void cifar10_declare(struct cifar10_state *state);
 struct graph *cifar10_build(struct cifar10_state *state, enum cifar10_program program);
 
 /* cifar10_init.c: first values of every variable from the seed; `set` is the data that were read. */
 void cifar10_init(struct cifar10_state *state, const struct cifar10 *set);
+
+/* The images and labels that evaluations count, of which there are shape.test_count. */
+void cifar10_write_test(struct cifar10_state *state, const struct cifar10 *set);
 
 /* The loss of each step so far, as the device has logged it: float[step][LOG_COLUMNS]. */
 const float *cifar10_read_log(struct cifar10_state *state);

@@ -10,6 +10,13 @@
 static const struct workload_ops *const workloads[] = {&workload_cifar10, &workload_cifar10_tiny,
                                                        &workload_synthetic};
 
+const char *workload_exposure_name(enum workload_exposure exposure)
+{
+    static const char *const names[] = {"trained", "tuned", "unseen"};
+
+    return names[exposure];
+}
+
 static bool is_shown(const struct workload_ops *ops)
 {
     const char *test = getenv("DAYBREAK_TEST_WORKLOAD");

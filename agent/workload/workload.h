@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/crypto.h"
 #include "common/status.h"
 #include "common/str.h"
 
@@ -69,6 +70,23 @@ struct workload_score {
     int64_t views; /* test-time augmentation; 1: none */
 };
 
+/* What a set of data is to a saved model. */
+enum workload_exposure {
+    WORKLOAD_TRAINED, /* the model has learnt from it: its score says nothing */
+    WORKLOAD_TUNED,   /* recipes were chosen by it */
+    WORKLOAD_UNSEEN
+};
+const char *
+workload_exposure_name(enum workload_exposure exposure); /* "trained", "tuned", "unseen" */
+
+/* A saved model on one set of data. */
+struct workload_scored {
+    struct workload_score score;
+    enum workload_exposure exposure;
+    bool holdout;                  /* the model was trained without the images that are held out */
+    char digest[SHA256_HEX_BYTES]; /* of the set's items and labels, in order */
+};
+
 /* The validation set of an inference, in order. The workload's, until it is closed. */
 struct workload_items {
     int64_t count;
@@ -112,6 +130,14 @@ struct workload_ops {
     /* From the item's bytes, which lie in memory, to its class. Allocates nothing. */
     enum status (*classify)(void *state, int64_t index, int *label, struct error *err);
     void (*close)(void *state); /* accepts NULL */
+    /* Sets of data that a saved model can be scored on; the first one is the validation set. score: evaluates it on the
+     * set of that name, as a training evaluates. ST_NOT_FOUND: the set's data is not there; else as open_inference.
+     * NULL: none. */
+    const char *const *sets;
+    size_t set_count;
+    enum status (*score)(const struct workload_options *options, const struct safetensors *model,
+                         const char *path, const char *set, struct workload_scored *scored,
+                         struct error *err);
     /* What open would compile, as text: needs no data. NULL: the workload has no plan to show. */
     enum status (*print_plan)(const struct workload_options *options, FILE *out, struct error *err);
     /* For who measures where the time of step `step` goes: the program that it runs, and one such step, taken for that
