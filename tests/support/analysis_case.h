@@ -72,7 +72,8 @@ static inline void assert_near(double found, double wanted)
 }
 
 /* A number of a row, or that there is none: NAN. */
-static inline void assert_cell(const struct table *table, size_t row, const char *key, double wanted)
+static inline void assert_cell(const struct table *table, size_t row, const char *key,
+                               double wanted)
 {
     const struct table_cell *cell = case_cell(table, row, key);
 
@@ -92,19 +93,18 @@ static inline void assert_count(const struct table *table, size_t row, const cha
 }
 
 /* How little memory a build takes to fail is its own matter; that it says so, and works with enough, is not. */
-#define ASSERT_NEEDS_MEMORY(call)                                  \
-    do {                                                           \
-        enum status status_ = ST_NO_MEMORY;                        \
-        for (size_t bytes_ = 16; status_ != ST_OK; bytes_ += 48) { \
-            struct arena arena;                                    \
-            struct error err = {0};                                \
-            arena_init(&arena, bytes_);                            \
-            status_ = (call);                                      \
-            assert_true(status_ == ST_OK ? bytes_ > 100            \
-                                         : status_ == ST_NO_MEMORY \
-                            && err.status == ST_NO_MEMORY);        \
-            arena_fini(&arena);                                    \
-        }                                                          \
+#define ASSERT_NEEDS_MEMORY(call)                                                                  \
+    do {                                                                                           \
+        enum status status_ = ST_NO_MEMORY;                                                        \
+        for (size_t bytes_ = 16; status_ != ST_OK; bytes_ += 48) {                                 \
+            struct arena arena;                                                                    \
+            struct error err = {0};                                                                \
+            arena_init(&arena, bytes_);                                                            \
+            status_ = (call);                                                                      \
+            assert_true(status_ == ST_OK ? bytes_ > 100                                            \
+                                         : status_ == ST_NO_MEMORY && err.status == ST_NO_MEMORY); \
+            arena_fini(&arena);                                                                    \
+        }                                                                                          \
     } while (0)
 
 #endif

@@ -55,7 +55,9 @@ static void speed_ups_are_relative_to_the_slowest_per_epoch(void **state)
         assert_near(case_cell(items, i, "throughput_speedup")->number /
                         case_cell(items, i, "tta_speedup")->number,
                     case_cell(items, i, "epoch_price")->number);
-    assert_string_equal(analysis.lead, "Of 2 entries compared with m2, 2 are faster per epoch; 1 of those needs more epochs and gains less in time to accuracy than in throughput.");
+    assert_string_equal(analysis.lead,
+                        "Of 2 entries compared with m2, 2 are faster per epoch; 1 of those needs "
+                        "more epochs and gains less in time to accuracy than in throughput.");
     arena_fini(&arena);
 }
 
@@ -72,7 +74,9 @@ static void another_base_can_be_chosen(void **state)
     assert_cell(&analysis.parts[0].table, 0, "throughput_speedup", 2);
     assert_cell(&analysis.parts[0].table, 0, "tta_speedup", 1.0 / 3.0);
     assert_cell(&analysis.parts[0].table, 1, "throughput_speedup", 0.5);
-    assert_string_equal(analysis.lead, "Of 2 entries compared with m3, 1 is faster per epoch; 1 of those needs more epochs and gains less in time to accuracy than in throughput.");
+    assert_string_equal(analysis.lead,
+                        "Of 2 entries compared with m3, 1 is faster per epoch; 1 of those needs "
+                        "more epochs and gains less in time to accuracy than in throughput.");
     /* not there; without epochs; without a time */
     for (int64_t base = 4; base <= 6; base++) {
         err = (struct error){0};
@@ -97,7 +101,10 @@ static void of_equal_ones_the_first_is_the_base(void **state)
     case_add(&board, 19, 10); /* hardly faster is faster */
     build(&board, 0, &arena, &analysis);
     assert_cell(&analysis.parts[0].table, 1, "epoch_price", 2);
-    assert_string_equal(analysis.lead, "Of 2 entries compared with m1, 1 is faster per epoch, and none of those needs more epochs: what is gained in throughput is gained in time to accuracy.");
+    assert_string_equal(
+        analysis.lead,
+        "Of 2 entries compared with m1, 1 is faster per epoch, and none of those needs more "
+        "epochs: what is gained in throughput is gained in time to accuracy.");
     arena_fini(&arena);
 }
 
@@ -112,8 +119,7 @@ static void the_fastest_as_base_leaves_none_faster(void **state)
     case_add(&board, 10, 5);
     case_add(&board, 60, 60); /* as fast per epoch as the base, more epochs */
     build(&board, 1, &arena, &analysis);
-    assert_string_equal(analysis.lead,
-                        "Of 4 entries compared with m1 none is faster per epoch.");
+    assert_string_equal(analysis.lead, "Of 4 entries compared with m1 none is faster per epoch.");
     arena_fini(&arena);
     case_add(&board, 57, 60);
     build(&board, 1, &arena, &analysis);

@@ -32,8 +32,8 @@ static void each_entry_gets_its_runs_in_order(void **state)
 {
     struct case_board board = {0};
     const struct trial_record runs[] = {
-        run_of(1, 1, 5, "1"), run_of(1, 2, 0, NULL), run_of(1, 3, 7, "2"), run_of(2, 1, 9, "3"),
-        run_of(4, 1, 2000000000, "4"), run_of(4, 2, 3000000000, "5")};
+        run_of(1, 1, 5, "1"), run_of(1, 2, 0, NULL),         run_of(1, 3, 7, "2"),
+        run_of(2, 1, 9, "3"), run_of(4, 1, 2000000000, "4"), run_of(4, 2, 3000000000, "5")};
     struct trial_entry *joined;
     struct arena arena;
     size_t count;
@@ -126,17 +126,15 @@ static void a_label_means_so_many_epochs(void **state)
         const char *entry_label, *entry_count, *label;
         double smallest, epochs;
     } rows[] = {
-        {"9", "9", "7", 1, 7},     /* labels are counts */
-        {"9", "10", "7", 0, 8},    /* labels from 0 */
-        {"9", "10", "7", 1, 8},    /* the entry counts from 0, this run's log begins later */
-        {"9", "11", "7", -1, 9},   /* labels from -1 */
-        {"9", "9", "0", 0, 0},     /* no epoch was trained */
-        {"9", "9", "-2", 0, 0},    /* nor fewer than none */
-        {"9", "9", "many", 0, 0},  /* it does not tell */
-        {"9", "9", NULL, 0, 0},    /* nor here */
-        {"9", "10", "7", 0.05, 8},
-        {"9", "9", "0.04", 0, 0.04},
-        {NULL, NULL, "7.5", 0, 7.5},
+        {"9", "9", "7", 1, 7},    /* labels are counts */
+        {"9", "10", "7", 0, 8},   /* labels from 0 */
+        {"9", "10", "7", 1, 8},   /* the entry counts from 0, this run's log begins later */
+        {"9", "11", "7", -1, 9},  /* labels from -1 */
+        {"9", "9", "0", 0, 0},    /* no epoch was trained */
+        {"9", "9", "-2", 0, 0},   /* nor fewer than none */
+        {"9", "9", "many", 0, 0}, /* it does not tell */
+        {"9", "9", NULL, 0, 0},   /* nor here */
+        {"9", "10", "7", 0.05, 8}, {"9", "9", "0.04", 0, 0.04}, {NULL, NULL, "7.5", 0, 7.5},
     };
 
     (void)state;
