@@ -36,6 +36,8 @@ void page_render_rules(struct buf *out, const struct page_frame *frame, const st
         .allowed = layout_text(task->allowed),
         .trains = task->phase == TASK_TRAIN,
         .of_mlperf = task->mlperf_round != NULL,
+        .submit_href =
+            task->mlperf_round != NULL ? STR("") : format_text(arena, "/submit?task=%s", task->id),
         .of_dawnbench = task->dawnbench != NULL,
         .score = layout_text(task_score_name(task->score)),
         .runs_words = runs_words(arena, task),

@@ -49,6 +49,9 @@ void page_render_submit(struct buf *out, const struct page_frame *frame,
         .page = layout_make(frame, &title),
         .bytes_max = format_text(arena, "%u", SUBMISSION_BODY_BYTES_MAX),
         .signed_in = frame->user != NULL,
+        .login_href = layout_address(
+            arena,
+            "/login?back=", layout_address(arena, "/submit?task=", str_trim(data->fields.task_id))),
         .may_send = data->may_send,
     };
 
