@@ -39,6 +39,7 @@ async function emptyDatabase() {
 
 // A page with our frame and style that says the number, what is wrong, and leads on.
 async function isStyled(page, status, words) {
+  await page.waitForLoadState("load");
   const seen = await page.evaluate(() => {
     const mark = document.querySelector(".problem .status");
     return mark && { number: mark.textContent, size: parseFloat(getComputedStyle(mark).fontSize), lead: document.querySelector(".problem .lead")?.textContent,
