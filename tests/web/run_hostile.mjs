@@ -97,8 +97,8 @@ async function checkPage(tabs, pair) {
   same(hostile.bad, [], `${pair[0]}: every address is one of http or https`);
   ok(!HIDDEN.test(hostile.text), `${pair[0]}: nothing that turns the text or rings`, JSON.stringify(hostile.text.match(new RegExp(`.{0,30}${HIDDEN.source}.{0,10}`))));
   ok(!hostile.source.includes(ADDRESS), `${pair[0]}: no personal address`);
-  // A refusal is told on the console, too; and of a feed the browser asks for an icon.
-  const faults = tabs.flatMap((tab) => tab.faults.splice(0)).filter((fault) => (plain.status === 200 && !/^\/feed/.test(pair[0])) || !/status of \d+/.test(fault));
+  // A refusal is told on the console, too.
+  const faults = tabs.flatMap((tab) => tab.faults.splice(0)).filter((fault) => plain.status === 200 || !/status of \d+/.test(fault));
   same(faults, [], `${pair[0]}: no dialog, no foreign request, no error`);
   return isSame ? [plain.links, hostile.links] : [[], []];
 }

@@ -204,6 +204,7 @@ export async function openPage(browser, server, { path = "/", width = 1280, sche
   const page = await context.newPage();
   const faults = [];
   page.on("console", (message) => {
+    if (message.location().url.endsWith("/favicon.ico")) return; // asked for beside a feed or a picture, which name no icon
     if (message.type() === "error" || message.type() === "warning") faults.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => faults.push(`script: ${error.message}`));
