@@ -1,6 +1,8 @@
 /* server/page/analysis_pages.c: see analysis_pages.h. */
 #include "server/page/analysis_pages.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "server/api/compare.h"
@@ -43,9 +45,28 @@ static void handle_scaling(struct request *request, struct response *response)
     page_send(request, response, draw_scaling);
 }
 
+/* Boxes that were ticked come as run-7=on&run-9=on: the reader is sent to the address that says it shortly. */
 static void handle_compare(struct request *request, struct response *response)
 {
-    page_send(request, response, draw_compare);
+    char location[512] = "/compare?runs=";
+    size_t length = strlen(location), chosen = 0;
+
+    for (size_t i = 0; i < request->query.count; i++) {
+        struct str name = request->query.items[i].name;
+        int64_t id;
+
+        if (!str_starts_with(name, STR("run-")))
+            continue;
+        name = (struct str){name.data + 4, name.len - 4};
+        if (!str_parse_i64(name, &id) || id <= 0 || length + 24 > sizeof location)
+            continue;
+        length += (size_t)snprintf(location + length, sizeof location - length, "%s%" PRId64,
+                                   chosen++ > 0 ? "," : "", id);
+    }
+    if (chosen > 0)
+        response_send_redirect(response, 303, location);
+    else
+        page_send(request, response, draw_compare);
 }
 
 static void handle_paper(struct request *request, struct response *response)

@@ -514,6 +514,8 @@ static struct board_row_view make_row(struct arena *arena, const struct board *b
                             from->item->cv),
     };
 
+    if (entry->has_run)
+        row.box = format_text(arena, "run-%" PRId64, entry->run);
     row.epoch = layout_text(entry->epoch_text);
     row.epochs = format_label(arena, entry->epoch_text);
     row.accuracy = format_metric_text(arena, board->task, entry->accuracy_text);

@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "common/measure.h"
+#include "server/page/analysis_page.h"
 #include "server/page/cite.h"
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
@@ -39,6 +40,7 @@ void page_render_entry(struct buf *out, const struct page_frame *frame,
         .name = layout_text(entry->name),
         .task = layout_text(data->task->title),
         .task_href = format_text(arena, "/tasks/%s?hl=%" PRId64, data->task->id, entry->id),
+        .analyses = analysis_tabs(arena, data->task, NULL),
         .reason = layout_text(entry->reason),
         .tier = layout_tier(arena, entry->tier, entry->run_count > 0, entry->run_count, false, 0.0),
         .json_href = format_text(arena, "/v1/entries/%" PRId64, entry->id),
@@ -101,6 +103,7 @@ static void fill_runs(struct arena *arena, const struct entry_page *data, struct
 
         rows[i] = (struct entry_run_view){
             .href = format_text(arena, "/runs/%" PRId64, run->id),
+            .box = data->run_count < 2 ? STR("") : format_text(arena, "run-%" PRId64, run->id),
             .label = format_text(arena, "Run %" PRId64, run->ordinal),
             .state = layout_text(run->state),
         };
@@ -112,6 +115,7 @@ static void fill_runs(struct arena *arena, const struct entry_page *data, struct
     }
     view->runs = rows;
     view->runs_count = rows == NULL ? 0 : data->run_count;
+    view->several = data->run_count > 1;
 }
 
 /* What the runs together say, once all have ended. */

@@ -202,7 +202,7 @@ static enum status draw_run(struct page_work *work, struct buf *out)
     struct entry_record entry;
     struct epoch_record *epochs;
     struct run_page data = {.run = &run, .entry = &entry};
-    static const char *const axes[] = {"time", "epoch"};
+    static const char *const axes[] = {"time", "epoch", "cost"};
     size_t axis = 0;
     int64_t id;
 
@@ -219,7 +219,9 @@ static enum status draw_run(struct page_work *work, struct buf *out)
     if (data.task == NULL)
         return work->err.status;
     data.epochs = epochs;
-    data.by_epoch = axis == 1;
+    data.axis = (enum run_axis)axis;
+    if (data.axis == RUN_BY_COST && run_page_price(&data) == NULL)
+        return error_set(&work->err, ST_INVALID, "x", "no price is known for this run");
     page_render_run(out, &work->frame, &data);
     return ST_OK;
 }

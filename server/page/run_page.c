@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/decimal.h"
+#include "server/page/analysis_page.h"
 #include "server/page/format.h"
 
 #define FACTS_MAX 16
@@ -40,6 +41,8 @@ void page_render_run(struct buf *out, const struct page_frame *frame, const stru
         .task_href = format_text(arena, "/tasks/%s?hl=%" PRId64, task->id, run->entry_id),
         .entry_href = format_text(arena, "/entries/%" PRId64, run->entry_id),
         .author = layout_text(data->entry->author),
+        .compare_href = format_text(arena, "/compare?runs=%" PRId64, run->id),
+        .analyses = analysis_tabs(arena, task, NULL),
         .target = layout_text(task->target_text),
         .target_shown = format_target(arena, task),
         .metric = format_metric_title(arena, task),
@@ -125,16 +128,24 @@ static void fill_tta(struct arena *arena, const struct run_page *data, struct ru
     view->tta_count = 1;
 }
 
-/* TTA in hours times the price; for display, the board's own value is exact. */
-static struct str run_cost(struct arena *arena, const struct run_page *data)
+const char *run_page_price(const struct run_page *data)
 {
     const char *price = data->run->cost_per_hour_text != NULL ? data->run->cost_per_hour_text
                                                               : data->entry->cost_per_hour_text;
+
+    return price == NULL || price[0] == '\0' ? NULL : price;
+}
+
+/* TTA in hours times the price; for display, the board's own value is exact. */
+static struct str run_cost(struct arena *arena, const struct run_page *data)
+{
+    const char *price = run_page_price(data);
     double per_hour;
 
     if (data->entry->run_count == 1 && data->entry->cost_pico.has)
         return format_money(arena, data->entry->cost_pico.value);
-    if (!data->run->tta_ns.has || !str_parse_double(str_from_cstr(price), &per_hour))
+    if (!data->run->tta_ns.has || price == NULL ||
+        !str_parse_double(str_from_cstr(price), &per_hour))
         return STR("");
     return format_money(arena, llround((double)data->run->tta_ns.value / (double)NS_PER_HOUR *
                                        per_hour * (double)PICO_PER_USD));
@@ -210,21 +221,28 @@ static void fill_facts(struct arena *arena, const struct run_page *data, struct 
 
 static void fill_axes(struct arena *arena, const struct run_page *data, struct run_view *view)
 {
-    struct link_view *axes = ARENA_NEW_ARRAY(arena, 2, struct link_view);
+    static const struct {
+        const char *x, *axis, *label;
+    } axes[] = {[RUN_BY_TIME] = {"time", "Time from the start of the run", "by time"},
+                [RUN_BY_EPOCH] = {"epoch", "Epoch", "by epoch"},
+                [RUN_BY_COST] = {"cost", "Cost, USD", "by cost"}};
+    const size_t count = run_page_price(data) == NULL ? RUN_BY_COST : RUN_BY_COST + 1;
+    struct link_view *links = ARENA_NEW_ARRAY(arena, count, struct link_view);
 
-    view->x = data->by_epoch ? STR("epoch") : STR("time");
-    view->axis = data->by_epoch ? STR("Epoch") : STR("Time from the start of the run");
-    if (axes == NULL)
-        return;
-    axes[0] = (struct link_view){.label = STR("by time"),
-                                 .href = format_text(arena, "/runs/%" PRId64, data->run->id),
-                                 .current = !data->by_epoch};
-    axes[1] =
-        (struct link_view){.label = STR("by epoch"),
-                           .href = format_text(arena, "/runs/%" PRId64 "?x=epoch", data->run->id),
-                           .current = data->by_epoch};
-    view->axes = (struct tabs_view){
-        .label = STR("Horizontal axis"), .small = true, .links = axes, .links_count = 2};
+    view->x = str_from_cstr(axes[data->axis].x);
+    view->axis = str_from_cstr(axes[data->axis].axis);
+    view->price = layout_text(run_page_price(data));
+    for (size_t i = 0; links != NULL && i < count; i++)
+        links[i] = (struct link_view){
+            .label = str_from_cstr(axes[i].label),
+            .href = i == RUN_BY_TIME
+                        ? format_text(arena, "/runs/%" PRId64, data->run->id)
+                        : format_text(arena, "/runs/%" PRId64 "?x=%s", data->run->id, axes[i].x),
+            .current = i == (size_t)data->axis};
+    view->axes = (struct tabs_view){.label = STR("Horizontal axis"),
+                                    .small = true,
+                                    .links = links,
+                                    .links_count = links == NULL ? 0 : count};
 }
 
 static bool meets_target(const struct task *task, const char *value_text)

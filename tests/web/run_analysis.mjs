@@ -104,10 +104,44 @@ async function axisOfRun() {
   await close();
 }
 
+// Along the cost: seconds by the price of an hour. A link to another page stays one.
+async function costOfRun() {
+  const { items: [first] } = await call(server, "/v1/leaderboards/cifar10-train?by=cost&limit=1");
+  const { page, faults, close } = await openPage(browser, server, { path: `/runs/${first.run}` });
+  const { items } = await call(server, `/v1/runs/${first.run}/epochs?limit=1000`);
+  const price = Number((await call(server, `/v1/entries/${first.entry}`)).cost_usd_per_hour);
+  await page.click('.tabs.small a:text-is("by cost")');
+  await until(async () => (await readChart(page, "#curve canvas")).x === "Cost, USD");
+  const { x, sets } = await readChart(page, "#curve canvas");
+  ok(x === "Cost, USD" && page.url().endsWith("?x=cost"), "by cost has its title and address", `${x} ${page.url()}`);
+  const want = items.map((item) => item.tta_s / 3600 * price);
+  ok(sets[0].points.length === want.length && sets[0].points.every(([at], i) => Math.abs(at - want[i]) <= 1e-9 * want[i] + 1e-15),
+    "each evaluation stands at what it had cost", JSON.stringify([sets[0].points.slice(-2), want.slice(-2)]));
+  await page.click('.tabs.small a:text-is("Variance")');
+  ok(new URL(page.url()).pathname === "/tasks/cifar10-train/variance", "the analyses of its task are a click away", page.url());
+  same(faults, [], "by cost: no fault");
+  await close();
+}
+
+// Two boxes of the board, without scripts: their runs side by side.
+async function chosenRuns() {
+  const { items } = await call(server, "/v1/leaderboards/cifar10-train?limit=3");
+  const { page, faults, close } = await openPage(browser, server, { path: "/tasks/cifar10-train", scripts: false });
+  for (const item of [items[0], items[2]]) await page.check(`tr[data-entry="${item.entry}"] input[type=checkbox]`);
+  await page.click("#compare button");
+  ok(page.url().endsWith(`/compare?runs=${items[0].run},${items[2].run}`), "ticked runs are compared at a short address", page.url());
+  const rows = await page.$$eval("#items tbody tr", (all) => all.map((row) => row.cells[0].textContent.trim()));
+  same(rows, [items[0].run, items[2].run].map(String), "the comparison has these runs");
+  same(faults, [], "choosing runs: no fault");
+  await close();
+}
+
 try {
   await paretoFronts();
   await stairs();
   await axisOfRun();
+  await costOfRun();
+  await chosenRuns();
 } catch (error) {
   ok(false, "the test itself went on to its end", error.stack);
 } finally {

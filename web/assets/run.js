@@ -24,16 +24,21 @@ function timeUnit(longest) {
   return { name: "s", seconds: 1 };
 }
 
+function along({ epoch, seconds }, unitSeconds) {
+  if (figure.dataset.x === "epoch") return Number(epoch);
+  return figure.dataset.x === "cost" ? Number(seconds) / 3600 * Number(figure.dataset.price) : Number(seconds) / unitSeconds;
+}
+
 function readPoints() {
   const rows = [...body.rows];
-  const byEpoch = figure.dataset.x === "epoch";
   const unit = timeUnit(rows.length ? Number(rows[rows.length - 1].dataset.seconds) : 0);
   const points = rows.map((row) => ({
-    x: byEpoch ? Number(row.dataset.epoch) : Number(row.dataset.seconds) / unit.seconds,
+    x: along(row.dataset, unit.seconds),
     y: Number(row.dataset.value),
     crosses: row.classList.contains("crosses"),
   }));
-  return { points, title: byEpoch ? "Epoch" : `Time from the start of the run, ${unit.name}` };
+  const titles = { epoch: "Epoch", cost: "Cost, USD", time: `Time from the start of the run, ${unit.name}` };
+  return { points, title: titles[figure.dataset.x] };
 }
 
 function drawChart() {
@@ -83,7 +88,7 @@ function switchAxis(event) {
   event.preventDefault();
   for (const other of link.closest("ul").querySelectorAll("a")) other.removeAttribute("aria-current");
   link.setAttribute("aria-current", "page");
-  figure.dataset.x = new URL(link.href).searchParams.get("x") === "epoch" ? "epoch" : "time";
+  figure.dataset.x = new URL(link.href).searchParams.get("x") ?? "time";
   history.replaceState(null, "", link.href);
   drawChart();
 }
