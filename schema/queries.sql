@@ -817,6 +817,10 @@ INSERT INTO run_profile (attempt_id, run_id, bytes, sha256, received_ms) VALUES 
 SELECT sha256 FROM run_profile WHERE attempt_id = ?1;
 
 -- That of the attempt which made the run's result.
+-- name: has_run_profile read
+SELECT 1 FROM run JOIN run_profile ON run_profile.run_id = run.id AND run_profile.attempt_id = run.attempt_id
+WHERE run.id = ?1;
+
 -- name: get_run_profile read
 SELECT run_profile.bytes
 FROM run JOIN run_profile ON run_profile.run_id = run.id AND run_profile.attempt_id = run.attempt_id

@@ -2,7 +2,7 @@
 #include "server/analysis/roofline.h"
 
 static const struct table_column fact_columns[] = {
-    {"run", "Run", TABLE_COUNT, TABLE_ALWAYS},
+    {"run", "Run", TABLE_COUNT, TABLE_DATA},
     {"measured", "Measured", TABLE_TEXT, TABLE_ALWAYS},
     {"workload", "Workload", TABLE_TEXT, TABLE_ALWAYS},
     {"recipe", "Recipe", TABLE_TEXT, TABLE_ALWAYS},
@@ -103,6 +103,7 @@ static void name_parts(struct analysis *analysis)
                                             .y = "flops_per_s",
                                             .x_title = "Operational intensity, flops/byte",
                                             .y_title = "Reached, FLOP/s",
+                                            .roofs = "roofs",
                                             .log_x = true,
                                             .log_y = true};
 
@@ -115,7 +116,7 @@ static void name_parts(struct analysis *analysis)
             "this time over the measured one.",
         .empty = "The profile names no kernel.",
         .chart = dots};
-    analysis->parts[0].chart.series = "kind";
+    analysis->parts[0].chart.series = "roof";
     analysis->parts[1] = (struct analysis_part){
         .key = "kernels",
         .title = "Every kernel",

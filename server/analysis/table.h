@@ -82,6 +82,8 @@ struct table_chart {
     bool log_x, log_y;
     bool diagonal;     /* the line y = x */
     const char *front; /* FLAG column whose rows are joined by a step line; NULL: none */
+    const char *
+        roofs; /* part whose rows are the roofs of a roofline: roof, bytes_per_s, flops_per_s; NULL: none */
 };
 struct analysis_part {
     const char *key;     /* member of the JSON: "items", "trials" */

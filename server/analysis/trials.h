@@ -65,6 +65,9 @@ enum status throughput_build(const struct trial_entry *entries, size_t count, in
 /* Speed-up and efficiency over devices, among entries of one author, framework and device model. */
 enum status scaling_build(const struct trial_entry *entries, size_t count, struct arena *arena,
                           struct analysis *analysis, struct error *err);
+/* Accuracy on sets that a model has and has not seen, from the entries' misc. */
+enum status generalisation_build(const struct trial_entry *entries, size_t count,
+                                 struct arena *arena, struct analysis *analysis, struct error *err);
 /* Cost against time, and the entries that no other beats in both. */
 enum status tradeoff_build(const struct trial_entry *entries, size_t count, struct arena *arena,
                            struct analysis *analysis, struct error *err);

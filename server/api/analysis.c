@@ -1,4 +1,4 @@
-/* server/api/analysis.c: GET /v1/analysis/{tradeoff, variance, throughput, scaling}?task=: what the entries of one
+/* server/api/analysis.c: GET /v1/analysis/{tradeoff, variance, throughput, scaling, generalisation}?task=: what the entries of one
  * training task say together. */
 #include "server/api/analysis.h"
 
@@ -23,6 +23,7 @@ static const struct {
     [ANALYSIS_VARIANCE] = {"variance", "Variance"},
     [ANALYSIS_THROUGHPUT] = {"throughput", "Throughput"},
     [ANALYSIS_SCALING] = {"scaling", "Scaling"},
+    [ANALYSIS_GENERALISATION] = {"generalisation", "Generalisation"},
 };
 
 static void handle(struct request *request, struct response *response, enum analysis_kind kind);
@@ -62,6 +63,11 @@ void handle_get_scaling(struct request *request, struct response *response)
     handle(request, response, ANALYSIS_SCALING);
 }
 
+void handle_get_generalisation(struct request *request, struct response *response)
+{
+    handle(request, response, ANALYSIS_GENERALISATION);
+}
+
 enum status analysis_load(struct store_reader *reader, const struct task *task,
                           enum analysis_kind kind, int64_t base, struct arena *arena,
                           struct analysis *analysis, struct error *err)
@@ -78,6 +84,7 @@ enum status analysis_load(struct store_reader *reader, const struct task *task,
     case ANALYSIS_VARIANCE: return variance_build(joined, count, arena, analysis, err);
     case ANALYSIS_THROUGHPUT: return throughput_build(joined, count, base, arena, analysis, err);
     case ANALYSIS_SCALING: return scaling_build(joined, count, arena, analysis, err);
+    case ANALYSIS_GENERALISATION: return generalisation_build(joined, count, arena, analysis, err);
     case ANALYSIS_COUNT: break;
     }
     return error_set(err, ST_INTERNAL, NULL, "no such analysis");

@@ -16,6 +16,7 @@ static const char *const words_of_kind[ANALYSIS_COUNT] = {
     [ANALYSIS_VARIANCE] = "How much time to accuracy varies from run to run, and why.",
     [ANALYSIS_THROUGHPUT] = "Whether more examples a second mean less time to accuracy.",
     [ANALYSIS_SCALING] = "What more devices bring, beside linear scaling.",
+    [ANALYSIS_GENERALISATION] = "How models do on data that nobody has trained or tuned on.",
 };
 
 /* The formulas of each. */
@@ -24,6 +25,7 @@ static const char *const how_of_kind[ANALYSIS_COUNT] = {
     [ANALYSIS_VARIANCE] = "/docs/measures#spread-of-the-runs",
     [ANALYSIS_THROUGHPUT] = "/docs/measures#throughput-against-time",
     [ANALYSIS_SCALING] = "/docs/measures#scaling",
+    [ANALYSIS_GENERALISATION] = "/docs/measures#generalisation-gap",
 };
 
 static void fill_choices(struct arena *arena, const struct analysis_page *data,
@@ -141,6 +143,40 @@ static const struct table_column history_columns[] = {
     {"improvement", "Better by", TABLE_RATIO, TABLE_MID},
     {"p", "p", TABLE_NUMBER, TABLE_MID},
 };
+
+void page_render_roofline(struct buf *out, const struct page_frame *frame,
+                          const struct roofline_page *data)
+{
+    struct arena *arena = frame->arena;
+    const struct page_title title = {
+        .title = format_text(arena, "Roofline, run %" PRId64, data->run),
+        .description = STR("Where the time of a training step goes, and what its host allows."),
+        .section = SECTION_TASKS,
+        .script = "figure.js",
+        .chart = true,
+    };
+    const struct analysis *analysis = data->analysis;
+    const struct str address = format_text(arena, "/v1/analysis/roofline?run=%" PRId64, data->run);
+    struct figure_view *figures = ARENA_NEW_ARRAY(arena, analysis->part_count, struct figure_view);
+    struct analysis_view view = {
+        .page = layout_make(frame, &title),
+        .heading = STR("Roofline"),
+        .task = format_text(arena, "Run %" PRId64 " of %s", data->run, data->entry),
+        .task_href = format_text(arena, "/runs/%" PRId64, data->run),
+        .lead = str_from_cstr(analysis->lead),
+        .how_href = STR("/docs/measures#roofline"),
+        .json_href = address,
+        .figures = figures,
+    };
+
+    for (size_t i = 0; figures != NULL && i < analysis->part_count; i++)
+        figures[view.figures_count++] =
+            figure_make(arena, &analysis->parts[i],
+                        format_text(arena, "%.*s&format=csv&part=%s", STR_ARG(address),
+                                    analysis->parts[i].key));
+    view.facts = figure_facts(arena, &analysis->facts, &view.facts_count);
+    template_analysis(out, &view);
+}
 
 void page_render_history(struct buf *out, const struct page_frame *frame,
                          const struct history_page *data)

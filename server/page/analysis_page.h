@@ -46,4 +46,13 @@ void page_render_compare(struct buf *out, const struct page_frame *frame,
 void page_render_paper(struct buf *out, const struct page_frame *frame,
                        const struct analysis *analysis);
 
+/* /runs/{run}/roofline: the parts of analysis/roofline.h. */
+struct roofline_page {
+    int64_t run;
+    const char *entry; /* its name */
+    const struct analysis *analysis;
+};
+void page_render_roofline(struct buf *out, const struct page_frame *frame,
+                          const struct roofline_page *data);
+
 #endif

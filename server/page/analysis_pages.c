@@ -7,6 +7,7 @@
 
 #include "server/api/compare.h"
 #include "server/api/paper.h"
+#include "server/api/roofline.h"
 #include "server/app.h"
 #include "server/page/analysis_page.h"
 #include "server/page/page_query.h"
@@ -17,6 +18,8 @@ static enum status draw_tradeoff(struct page_work *work, struct buf *out);
 static enum status draw_variance(struct page_work *work, struct buf *out);
 static enum status draw_throughput(struct page_work *work, struct buf *out);
 static enum status draw_scaling(struct page_work *work, struct buf *out);
+static enum status draw_generalisation(struct page_work *work, struct buf *out);
+static enum status draw_roofline(struct page_work *work, struct buf *out);
 static enum status draw_compare(struct page_work *work, struct buf *out);
 static enum status draw_paper(struct page_work *work, struct buf *out);
 
@@ -43,6 +46,16 @@ static void handle_throughput(struct request *request, struct response *response
 static void handle_scaling(struct request *request, struct response *response)
 {
     page_send(request, response, draw_scaling);
+}
+
+static void handle_generalisation(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_generalisation);
+}
+
+static void handle_roofline(struct request *request, struct response *response)
+{
+    page_send(request, response, draw_roofline);
 }
 
 /* Boxes that were ticked come as run-7=on&run-9=on: the reader is sent to the address that says it shortly. */
@@ -94,6 +107,14 @@ static const struct route routes[] = {
     {.method = HTTP_GET,
      .pattern = "/tasks/{task}/scaling",
      .handle = handle_scaling,
+     .html = true},
+    {.method = HTTP_GET,
+     .pattern = "/tasks/{task}/generalisation",
+     .handle = handle_generalisation,
+     .html = true},
+    {.method = HTTP_GET,
+     .pattern = "/runs/{run}/roofline",
+     .handle = handle_roofline,
      .html = true},
     {.method = HTTP_GET, .pattern = "/compare", .handle = handle_compare, .html = true},
     {.method = HTTP_GET, .pattern = "/docs/paper", .handle = handle_paper, .html = true},
@@ -156,6 +177,26 @@ static enum status draw_tradeoff(struct page_work *work, struct buf *out)
 static enum status draw_variance(struct page_work *work, struct buf *out)
 {
     return draw_analysis(work, ANALYSIS_VARIANCE, out);
+}
+
+static enum status draw_generalisation(struct page_work *work, struct buf *out)
+{
+    return draw_analysis(work, ANALYSIS_GENERALISATION, out);
+}
+
+static enum status draw_roofline(struct page_work *work, struct buf *out)
+{
+    struct analysis analysis;
+    struct run_record run;
+    struct roofline_page data = {.analysis = &analysis};
+
+    if (request_arg_id(work->request, 0, &data.run, &work->err) != ST_OK ||
+        store_get_run(work->reader, &work->arena, data.run, &run, &work->err) != ST_OK ||
+        roofline_load(work->reader, data.run, &work->arena, &analysis, &work->err) != ST_OK)
+        return work->err.status;
+    data.entry = run.entry_name;
+    page_render_roofline(out, &work->frame, &data);
+    return ST_OK;
 }
 
 static enum status draw_throughput(struct page_work *work, struct buf *out)

@@ -39,6 +39,7 @@ struct figure_view figure_make(struct arena *arena, const struct analysis_part *
         .y = layout_text(chart->y),
         .series = layout_text(chart->series),
         .front = layout_text(chart->front),
+        .roofs = layout_text(chart->roofs),
         .x_title = layout_text(chart->x_title),
         .y_title = layout_text(chart->y_title),
         .log = layout_text(chart->log_x   ? chart->log_y ? "xy" : "x"
@@ -70,6 +71,21 @@ struct figure_view figure_make(struct arena *arena, const struct analysis_part *
         lines[view.rows_count++] = (struct figure_row_view){cells, count};
     }
     return view;
+}
+
+struct fact_view *figure_facts(struct arena *arena, const struct table *table, size_t *count)
+{
+    struct fact_view *facts = ARENA_NEW_ARRAY(arena, table->column_count, struct fact_view);
+
+    *count = 0;
+    for (size_t c = 0; facts != NULL && table->row_count > 0 && c < table->column_count; c++) {
+        const struct table_cell *cell = &table_row(table, 0)[c];
+
+        if (table->columns[c].place != TABLE_DATA && cell->has)
+            facts[(*count)++] = layout_fact(table->columns[c].title,
+                                            make_cell(arena, &table->columns[c], cell).shown);
+    }
+    return facts;
 }
 
 static bool is_text(enum table_kind kind)

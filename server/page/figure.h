@@ -12,4 +12,7 @@
 struct figure_view figure_make(struct arena *arena, const struct analysis_part *part,
                                struct str csv_href);
 
+/* What stands beside the parts, as terms with their values; NULL: nothing, or no memory. */
+struct fact_view *figure_facts(struct arena *arena, const struct table *table, size_t *count);
+
 #endif

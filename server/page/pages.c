@@ -213,7 +213,8 @@ static enum status draw_run(struct page_work *work, struct buf *out)
         store_get_run(work->reader, &work->arena, id, &run, &work->err) != ST_OK ||
         store_get_entry(work->reader, &work->arena, run.entry_id, &entry, &work->err) != ST_OK ||
         store_list_epochs(work->reader, &work->arena, id, 0, RUN_PAGE_EPOCHS_MAX, &epochs,
-                          &data.epoch_count, &work->err) != ST_OK)
+                          &data.epoch_count, &work->err) != ST_OK ||
+        store_has_run_profile(work->reader, id, &data.has_profile, &work->err) != ST_OK)
         return work->err.status;
     data.task = page_find_task(work, str_from_cstr(run.task));
     if (data.task == NULL)

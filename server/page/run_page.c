@@ -56,6 +56,8 @@ void page_render_run(struct buf *out, const struct page_frame *frame, const stru
             format_text(arena, "/v1/runs/%" PRId64 "/epochs?format=tsv&limit=1000", run->id),
     };
 
+    if (data->has_profile)
+        view.roofline_href = format_text(arena, "/runs/%" PRId64 "/roofline", run->id);
     title.title = format_text(arena, "%.*s, run %" PRId64, STR_ARG(view.heading), run->id);
     title.description = format_text(arena, "A run of %s on %s.", run->entry_name, task->title);
     view.page = layout_make(frame, &title);

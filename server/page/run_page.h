@@ -20,6 +20,7 @@ struct run_page {
     const struct entry_record *entry;
     const struct epoch_record *epochs;
     size_t epoch_count;
+    bool has_profile;
     enum run_axis axis; /* ?x=: to the right */
 };
 

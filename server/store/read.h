@@ -77,6 +77,8 @@ enum status store_get_epoch(struct store_reader *reader, struct arena *arena, in
 /* What the agent measured of the run's training step, as it was sent. ST_NOT_FOUND "no-profile". */
 enum status store_get_run_profile(struct store_reader *reader, struct arena *arena, int64_t run_id,
                                   struct str *bytes, struct error *err);
+enum status store_has_run_profile(struct store_reader *reader, int64_t run_id, bool *has,
+                                  struct error *err);
 
 struct submission_filter {
     struct str task, state, author; /* len 0: any */

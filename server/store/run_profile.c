@@ -76,3 +76,15 @@ enum status store_get_run_profile(struct store_reader *reader, struct arena *are
     *bytes = query_blob(&run);
     return query_end(&run, err);
 }
+
+enum status store_has_run_profile(struct store_reader *reader, int64_t run_id, bool *has,
+                                  struct error *err)
+{
+    struct query_run run = query_begin(&reader->db, STMT_HAS_RUN_PROFILE, NULL);
+    enum status status;
+
+    query_bind_i64(&run, run_id);
+    status = query_row(&run, err);
+    *has = status == ST_OK;
+    return status == ST_OK || status == ST_NOT_FOUND ? query_end(&run, err) : status;
+}

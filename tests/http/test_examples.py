@@ -67,7 +67,7 @@ STEPS = (
     Step("withdrawSubmission", "submitter", submission="revision"), Step("getHistory", submission="submission"),
     Step("setTask", "operator"),
     Step("validateLogs"), Step("createLogs", "submitter"), Step("getProfile"),
-    Step("getTradeoff"), Step("getVariance"), Step("getThroughput"), Step("getScaling"), Step("getPaper"),
+    Step("getTradeoff"), Step("getVariance"), Step("getThroughput"), Step("getScaling"), Step("getGeneralisation"), Step("getPaper"),
     Step("getLeaderboard"), Step("getRecords"), Step("getEntry", entry="entry"),
     Step("listPrices"), Step("getPrice"),
     Step("createJobs", "operator", {"job": "jobs.0", "run": "runs.0"}),

@@ -108,7 +108,7 @@ const STARTS = (word) => ["/", "/queue", "/agents", "/submissions", "/tokens", "
   `/hardware/${encodeURIComponent(word.hardware)}`, `/authors/nobody${encodeURIComponent(word.short)}`, `/${encodeURIComponent(word.short)}`,
   `/tasks/cifar10-train?framework=${encodeURIComponent(word.framework)}&hardware=${encodeURIComponent(word.hardware)}`,
   `/tasks/cifar10-train?by=${encodeURIComponent(word.short)}`, `/submissions/4?file=${encodeURIComponent(word.short)}`,
-  "/tasks/cifar10-train/throughput", "/tasks/cifar10-train/scaling", "/tasks/cifar10-train/variance", "/tasks/cifar10-train/tradeoff", "/tasks/cifar10-train/history",
+  "/tasks/cifar10-train/throughput", "/tasks/cifar10-train/scaling", "/tasks/cifar10-train/generalisation", "/tasks/cifar10-train/variance", "/tasks/cifar10-train/tradeoff", "/tasks/cifar10-train/history",
   "/tasks/cifar10-train-quick", "/tasks/cifar10-inference", "/tasks/imagenet-train", "/tasks/mlperf-v4.0-gpt3", "/jobs/1", "/jobs/2", "/jobs/3", "/prices/1",
   "/v1/submissions", "/v1/agents", "/v1/agents/1", "/v1/queue", "/v1/jobs/3", "/v1/prices", "/v1/runs/1", "/v1/entries/1", "/v1/compare?runs=1,2", "/v1/submissions/4/comments",
   "/v1/submissions/4/history", "/v1/leaderboards/cifar10-train?format=csv", "/v1/leaderboards/cifar10-inference?format=csv", "/v1/leaderboards/cifar10-train/tradeoff?format=csv",

@@ -17,7 +17,7 @@ const browser = await openBrowser();
 // The map, of ids that are there.
 function mapOf({ run, live, entry, submission, job, author, hardware, task = "cifar10-train" }) {
   return ["/", `/tasks/${task}`, `/tasks/${task}?by=cost`, `/tasks/${task}?by=energy`, "/tasks/imagenet-inference?by=inference-cost&tier=reported",
-    ...["history", "tradeoff", "variance", "throughput", "scaling"].map((part) => `/tasks/${task}/${part}`),
+    ...["history", "tradeoff", "variance", "throughput", "scaling", "generalisation"].map((part) => `/tasks/${task}/${part}`),
     `/entries/${entry}`, `/runs/${run}`, `/runs/${live}?x=epoch`, `/compare?runs=${run},${live}&x=epoch`, "/compare", `/compare?runs=${run}`,
     "/submit", "/submissions", `/submissions/${submission}`, "/login", "/tokens", `/authors/${encodeURIComponent(author)}`, "/authors/nobody",
     `/hardware/${encodeURIComponent(hardware)}`, "/search?q=v100", "/search?q=none-has-this", "/agents", "/queue", `/jobs/${job}`, "/docs/paper",

@@ -15,7 +15,7 @@ async function emptyDatabase() {
   const tasks = items.filter(({ id }, i) => !id.startsWith("mlperf") || i === items.length - 1); // those are all of one kind
   const boards = tasks.flatMap(({ id, phase, boards: all }) => [...all, ...(phase === "train" ? ["energy"] : [])].map((by) => `/tasks/${id}?by=${by}`));
   const ofTasks = tasks.flatMap(({ id, phase }) => [`/rules/${id}`, `/tasks/${id}/history`,
-    ...(phase === "train" ? ["tradeoff", "variance", "throughput", "scaling"].map((part) => `/tasks/${id}/${part}`) : [])]);
+    ...(phase === "train" ? ["tradeoff", "variance", "throughput", "scaling", "generalisation"].map((part) => `/tasks/${id}/${part}`) : [])]);
   const paths = ["/", "/compare", "/docs", "/docs/api", "/docs/paper", "/docs/format", "/docs/measures", "/queue", "/agents", "/submissions", "/submit", "/profile",
     `/profile?tasks=${tasks[0].id}`, "/search", "/search?q=net", "/login", "/feed.atom", `/tasks/${tasks[0].id}/feed.atom`, ...boards, ...ofTasks];
   const { page, faults, close } = await openPage(browser, server, { path: "/" });

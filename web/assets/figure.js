@@ -15,18 +15,51 @@ function readRows(table) {
   })));
 }
 
+// 2,000,000,000 is 2 G: an axis has little room.
+function shorten(value) {
+  const step = [[1e12, " T"], [1e9, " G"], [1e6, " M"]].find(([unit]) => value >= unit);
+  return step ? `${value / step[0]}${step[1]}` : value.toLocaleString("en");
+}
+
 // A log axis of many decades has the powers of ten alone.
 function scaleOf(log, title, dates, values) {
   const wide = Math.max(...values) > 1000 * Math.min(...values.filter((value) => value > 0));
   const scale = { type: log ? "logarithmic" : "linear", grid: grid(), ticks: ticks(), title: { display: Boolean(title), text: title, color: colour("soft") } };
-  if (log) scale.ticks.callback = (value) => (wide ? /^10*$/ : /^[125]0*$/).test(String(value).replace(/^0\.0*/, "")) ? value.toLocaleString("en") : "";
+  if (log) scale.ticks.callback = (value) => (wide ? /^10*$/ : /^[125]0*$/).test(String(value).replace(/^0\.0*/, "")) ? shorten(value) : "";
   if (dates) scale.ticks.callback = (value) => new Date(value).toISOString().slice(0, 7);
   return scale;
 }
 
+// The roofs' names, each at the left end of its line.
+const roofNames = {
+  id: "roofNames",
+  afterDatasetsDraw(chart) {
+    const { ctx } = chart;
+    chart.data.datasets.forEach((set, i) => {
+      if (!set.roof) return;
+      const { x, y } = chart.getDatasetMeta(i).data[0];
+      ctx.fillStyle = colour("soft");
+      ctx.font = "12px sans-serif";
+      ctx.fillText(set.label, x + 4, y - 4);
+    });
+  },
+};
+
+// A roofline's roofs over the x of its dots: a level's line rises to the highest peak, a peak's is flat.
+function roofLines(id, xs) {
+  const rows = readRows(document.getElementById(id));
+  const peak = Math.max(...rows.map((row) => row.flops_per_s.value).filter((value) => value > 0));
+  const [low, high] = [Math.min(...xs) / 2, Math.max(...xs) * 2];
+  return rows.map((row) => {
+    const rate = row.bytes_per_s.value;
+    if (!(rate > 0)) return { label: row.roof.text, data: [low, high].map((x) => ({ x, y: row.flops_per_s.value })) };
+    return { label: row.roof.text, data: [low, Math.min(high, Math.max(low, peak / rate)), high].map((x) => ({ x, y: Math.min(x * rate, peak) })) };
+  });
+}
+
 function draw(Chart, figure) {
   if (!figure.dataset.kind) return null;
-  const { table, kind, x, y, series, front, log, xTitle, yTitle, diagonal } = figure.dataset;
+  const { table, kind, x, y, series, front, roofs, log, xTitle, yTitle, diagonal } = figure.dataset;
   const rows = readRows(document.getElementById(table)).filter((row) => !Number.isNaN(row[x].value));
   const lanes = rows.length && rows.every((row) => Number.isNaN(row[y].value)) ? [...new Set(rows.map((row) => row[y].text))] : null;
   const drawn = lanes ? rows : rows.filter((row) => !Number.isNaN(row[y].value));
@@ -47,23 +80,30 @@ function draw(Chart, figure) {
   const line = (label, data, stepped) => datasets.push({ label, data, borderColor: colour("target"), backgroundColor: colour("target"), borderWidth: 1.5,
     borderDash: [6, 4], pointRadius: 0, pointStyle: "line", showLine: true, stepped });
   if (front) line("front", drawn.filter((row) => row[front].value === 1).map(point), "before");
+  if (roofs) for (const { label, data } of roofLines(roofs, drawn.map((row) => row[x].value))) {
+    line(label, data, false);
+    datasets.at(-1).roof = true;
+  }
   if (diagonal) {
     const all = drawn.flatMap((row) => [row[x].value, row[y].value]);
     const [low, high] = [Math.min(...all), Math.max(...all)];
     line("y = x", [{ x: low, y: low }, { x: high, y: high }], false);
   }
   const dates = drawn.length && /^\d{4}-/.test(drawn[0][x].text);
+  const highest = Math.max(...datasets.filter((set) => set.roof).flatMap((set) => set.data.map((at) => at.y)), 0);
   const yScale = lanes ? { type: "category", labels: lanes, offset: true, grid: grid(), ticks: { ...ticks(), callback(value) { const label = this.getLabelForValue(value); return label.length > 24 ? `${label.slice(0, 23)}…` : label; } } }
     : scaleOf(log.includes("y"), yTitle, false, drawn.map((row) => row[y].value));
+  if (highest > 0) yScale.suggestedMax = 3 * highest;
   figure.querySelector(".canvas").hidden = false;
   return new Chart(canvas, {
     type: "scatter",
     data: { datasets },
+    plugins: [roofNames],
     options: {
       animation: false, responsive: true, maintainAspectRatio: false,
       scales: { x: scaleOf(log.includes("x"), xTitle, dates, drawn.map((row) => row[x].value)), y: yScale },
       plugins: {
-        legend: { display: datasets.length > 1, labels: legend() },
+        legend: { display: datasets.length > 1, labels: { ...legend(), filter: (item) => !datasets[item.datasetIndex].roof } },
         tooltip: { callbacks: { label: ({ raw }) => raw.row ? Object.values(raw.row).filter((cell) => cell.text && cell.text !== "-").map((cell) => cell.text).slice(0, 6).join(" · ") : "" } },
       },
     },
