@@ -217,7 +217,7 @@ static void raise_to(double *greatest, double amount, double seconds)
         *greatest = amount / seconds;
 }
 
-void probe_round(struct probe *probe)
+static void try_once(struct probe *probe)
 {
     for (int i = 0; i < PEAK_COUNT; i++)
         if (probe->has_peak[i])
@@ -233,6 +233,12 @@ void probe_round(struct probe *probe)
 
             raise_to(&walk->bytes_per_s, bytes, run_walk(probe, walk));
         }
+}
+
+void probe_round(struct probe *probe, int tries)
+{
+    for (int i = 0; i < tries; i++)
+        try_once(probe);
     probe->rounds++;
 }
 

@@ -1,5 +1,5 @@
 /* agent/profile/probe.h: the ceilings of this host for so many threads: bandwidth of each level of memory, and the peak
- * of each data type, as they are at the moment. A round takes about a tenth of a second; rounds belong between the steps
+ * of each data type, as they are at the moment. A try takes about a tenth of a second; rounds belong between the steps
  * that are judged by them, because a shared machine is not equally fast at all times.
  * Ownership: the caller closes it. Threads: one; a probe has workers of its own, idle between rounds. */
 #ifndef DAYBREAK_AGENT_PROFILE_PROBE_H
@@ -16,7 +16,8 @@ struct probe;
 enum status probe_open(int threads, uint32_t isa, const struct caches *caches, struct probe **probe,
                        struct error *err);
 void probe_close(struct probe *probe); /* accepts NULL */
-void probe_round(struct probe *probe);
+/* Each of its ceilings `tries` times. */
+void probe_round(struct probe *probe, int tries);
 /* The greatest of all rounds so far, of which there is at least one, into the ceilings of `profile`. */
 void probe_fill(const struct probe *probe, struct run_profile *profile);
 

@@ -30,17 +30,19 @@ function scaleOf(log, title, dates, values) {
   return scale;
 }
 
-// The roofs' names, each at the left end of its line.
+// The roofs' names: a level's before its line begins, a peak's over its end, or below one that is higher.
 const roofNames = {
   id: "roofNames",
   afterDatasetsDraw(chart) {
     const { ctx } = chart;
     chart.data.datasets.forEach((set, i) => {
       if (!set.roof) return;
-      const { x, y } = chart.getDatasetMeta(i).data[0];
+      const { x, y } = chart.getDatasetMeta(i).data.at(set.flat ? -1 : 0);
+      const under = chart.data.datasets.some((other) => other.flat && other.data[0].y > set.data[0].y);
       ctx.fillStyle = colour("soft");
       ctx.font = "12px sans-serif";
-      ctx.fillText(set.label, x + 4, y - 4);
+      ctx.textAlign = "right";
+      ctx.fillText(set.label, set.flat ? x : x - 4, y + (!set.flat ? 4 : under ? 14 : -5));
     });
   },
 };
@@ -52,7 +54,7 @@ function roofLines(id, xs) {
   const [low, high] = [Math.min(...xs) / 2, Math.max(...xs) * 2];
   return rows.map((row) => {
     const rate = row.bytes_per_s.value;
-    if (!(rate > 0)) return { label: row.roof.text, data: [low, high].map((x) => ({ x, y: row.flops_per_s.value })) };
+    if (!(rate > 0)) return { label: row.roof.text, flat: true, data: [low, high].map((x) => ({ x, y: row.flops_per_s.value })) };
     return { label: row.roof.text, data: [low, Math.min(high, Math.max(low, peak / rate)), high].map((x) => ({ x, y: Math.min(x * rate, peak) })) };
   });
 }
@@ -80,9 +82,9 @@ function draw(Chart, figure) {
   const line = (label, data, stepped) => datasets.push({ label, data, borderColor: colour("target"), backgroundColor: colour("target"), borderWidth: 1.5,
     borderDash: [6, 4], pointRadius: 0, pointStyle: "line", showLine: true, stepped });
   if (front) line("front", drawn.filter((row) => row[front].value === 1).map(point), "before");
-  if (roofs) for (const { label, data } of roofLines(roofs, drawn.map((row) => row[x].value))) {
+  if (roofs) for (const { label, data, flat } of roofLines(roofs, drawn.map((row) => row[x].value))) {
     line(label, data, false);
-    datasets.at(-1).roof = true;
+    Object.assign(datasets.at(-1), { roof: true, flat });
   }
   if (diagonal) {
     const all = drawn.flatMap((row) => [row[x].value, row[y].value]);

@@ -262,9 +262,9 @@ static void ceilings_are_measured(void **unused)
     (void)unused;
     assert_int_equal(cpu_isa_parse("auto", &isa, NULL), ST_OK);
     assert_int_equal(probe_open(1, isa, &caches, &probe, NULL), ST_OK);
-    probe_round(probe);
+    probe_round(probe, 1);
     probe_fill(probe, &first);
-    probe_round(probe);
+    probe_round(probe, 2);
     probe_fill(probe, &second);
     probe_close(probe);
     assert_int_equal(first.ceiling_rounds, 1);
