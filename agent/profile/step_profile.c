@@ -1,7 +1,7 @@
 /* agent/profile/step_profile.c: see step_profile.h. */
 #include "agent/profile/step_profile.h"
 
-#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 #include "common/json.h"
 
 #define ROUNDS_LEAST    3
-#define ROUNDS_MOST     9
+#define ROUNDS_USUAL    9
+#define ROUNDS_MOST     60
 #define ROUNDS_SECONDS  20.0 /* no further round after so long */
 #define FACTS_BYTES_MAX 65536
 #define TRY_SECONDS     0.1 /* of all ceilings once */
@@ -30,6 +31,7 @@ struct measuring {
         *best; /* group_count + 1; of the latest round, of that with the shortest step */
     int64_t (*bytes)[LEVEL_COUNT]; /* group_count + 1 */
     double plain[ROUNDS_MOST], profiled_s;
+    bool is_whole; /* the best round's groups make up its step */
     int64_t rounds;
 };
 
@@ -157,9 +159,38 @@ static enum status begin(struct measuring *measuring, const struct run_profile *
     return probe_open((int)profile->threads, isa_of(profile), caches, &measuring->probe, err);
 }
 
-static enum status measure_rounds(struct measuring *measuring, struct error *err)
+/* Until one round's groups make up its step: where a step takes milliseconds and threads have to wait for their turn,
+ * waking them can take as long. */
+static bool wants_round(const struct measuring *measuring, int64_t begun_ns)
+{
+    const double seconds = (double)(clock_mono_ns() - begun_ns) / (double)NS_PER_S;
+
+    if (measuring->rounds < ROUNDS_LEAST)
+        return true;
+    return measuring->rounds < (measuring->is_whole ? ROUNDS_USUAL : ROUNDS_MOST) &&
+           seconds < ROUNDS_SECONDS;
+}
+
+/* Of the rounds whose groups make up the step, or of all while there is none. */
+static void keep_shortest(struct measuring *measuring, double seconds)
 {
     const size_t count = measuring->program->group_count + 1;
+    double sum = 0.0;
+    bool is_whole;
+
+    for (size_t i = 0; i < count; i++)
+        sum += measuring->times[i].seconds;
+    is_whole = fabs(seconds - sum) <= RUN_PROFILE_SUM_TOLERANCE / 2.0 * seconds;
+    if (measuring->rounds > 0 &&
+        (measuring->is_whole != is_whole ? measuring->is_whole : seconds >= measuring->profiled_s))
+        return;
+    measuring->is_whole = is_whole;
+    measuring->profiled_s = seconds;
+    memcpy(measuring->best, measuring->times, count * sizeof *measuring->best);
+}
+
+static enum status measure_rounds(struct measuring *measuring, struct error *err)
+{
     const int64_t begun_ns = clock_mono_ns();
     double seconds;
     enum status status = take_step(measuring, NULL, &seconds, err); /* warms the caches */
@@ -167,18 +198,14 @@ static enum status measure_rounds(struct measuring *measuring, struct error *err
     const double wanted = seconds / TRY_SECONDS;
     const int tries = wanted < 1.0 ? 1 : wanted < TRIES_MOST ? (int)wanted : TRIES_MOST;
 
-    while (status == ST_OK && measuring->rounds < ROUNDS_MOST &&
-           (measuring->rounds < ROUNDS_LEAST ||
-            (double)(clock_mono_ns() - begun_ns) < ROUNDS_SECONDS * (double)NS_PER_S)) {
+    while (status == ST_OK && wants_round(measuring, begun_ns)) {
         probe_round(measuring->probe, tries);
         status = take_step(measuring, NULL, &measuring->plain[measuring->rounds], err);
         probe_round(measuring->probe, tries);
         if (status == ST_OK)
             status = take_step(measuring, measuring->times, &seconds, err);
-        if (status == ST_OK && (measuring->rounds == 0 || seconds < measuring->profiled_s)) {
-            measuring->profiled_s = seconds;
-            memcpy(measuring->best, measuring->times, count * sizeof *measuring->best);
-        }
+        if (status == ST_OK)
+            keep_shortest(measuring, seconds);
         measuring->rounds++;
     }
     return status;
