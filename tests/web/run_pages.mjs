@@ -1,15 +1,14 @@
 // tests/web/run_pages.mjs: every page of web.md's map, with the history and with long and hostile text in all fields, as
 // TAP: axe and narrow screens (point 9), sizes, and the same sizes with 10,000 runs (point 10).
 // usage: node tests/web/run_pages.mjs, from the repository's root; DAYBREAKD names the server, CHROMIUM the browser.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { PROGRAM, call, finish, looksWell, ok, openBrowser, openPage, same, skipAll, startServer } from "./support.mjs";
+import { MANY, startManyServer } from "./many.mjs";
 import { fillAll } from "./strangers.mjs";
 
 const BUDGET = { html: 20000, css: 8000, js: 15000 }; // bytes, packed
-const MANY = 10000;
 
 if (!existsSync(PROGRAM)) skipAll(`${PROGRAM} is missing`);
 const browser = await openBrowser();
@@ -75,25 +74,8 @@ async function budgets(server, paths, what) {
 }
 
 // Runs of all speeds, each seventh without a price, as a tree that `daybreakd import` takes.
-function writeTree(folder) {
-  const place = join(folder, "CIFAR10", "train");
-  mkdirSync(place, { recursive: true });
-  for (let i = 0; i < MANY; i++) {
-    const step = 0.01 + (i * 7919 % MANY) / MANY;
-    const entry = { version: "v1.0", author: `Author ${i % 900}`, authorEmail: "a@example.org", framework: `Framework ${i % 40}`, codeURL: "https://example.org/code",
-      model: `Net ${i}`, hardware: `${1 + i % 8} V100 of host ${i % 300}`, timestamp: `20${17 + i % 9}-0${1 + i % 9}-1${i % 10}`, misc: {} };
-    if (i % 7) entry.costPerHour = 1 + i % 50;
-    writeFileSync(join(place, `net_${i}.json`), JSON.stringify(entry));
-    writeFileSync(join(place, `net_${i}.tsv`), `epoch\thours\ttop1Accuracy\n${[50, 80, 91, 92, 94.2, 94.5].map((accuracy, k) =>
-      `${k + 1}\t${((k + 1) * step).toFixed(7)}\t${accuracy}\n`).join("")}`);
-  }
-}
-
 async function manyRuns() {
-  const folder = mkdtempSync(join(tmpdir(), "daybreak-many-"));
-  writeTree(folder);
-  const server = await startServer({ history: folder });
-  rmSync(folder, { recursive: true });
+  const server = await startManyServer();
   ok((await (await fetch(server.address)).text()).includes(`${MANY.toLocaleString("en")} entries`), `${MANY} runs are ranked`);
   const ids = { run: 500, live: 9000, entry: 500, submission: 500, job: 1, author: "Author 1", hardware: "1 V100 of host 0" };
   await budgets(server, [...mapOf(ids).filter((path) => !/^\/(jobs|tokens)/.test(path)), "/tasks/cifar10-train?page=50", "/tasks/cifar10-train?by=cost&page=80", "/search?q=net", "/feed.atom"],
