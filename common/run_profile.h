@@ -14,7 +14,7 @@
  *               "l2_bytes":.., "l3_bytes":.., "memory_bytes":.., "source":"modelled"}, ..]}
  *
  * Ceilings and step are measured in turn, round by round, on the same threads. A ceiling is the greatest of its rounds;
- * `seconds` and the groups are those of the round with the shortest step, whose groups the device waits for one by one;
+ * `seconds` and the groups are those of the round whose step is the middle one by time, whose groups the device waits for one by one;
  * `plain_s` is the median of steps without that, and examples_per_s is of it.
  * Ownership: texts and groups lie in the caller's arena, or are borrowed from whoever filled them. Threads: pure, any. */
 #ifndef DAYBREAK_COMMON_RUN_PROFILE_H

@@ -30,9 +30,10 @@ struct measuring {
     struct group_time *times,
         *best; /* group_count + 1; of the latest round, of that with the shortest step */
     int64_t (*bytes)[LEVEL_COUNT]; /* group_count + 1 */
-    double plain[ROUNDS_MOST], profiled_s;
-    bool is_whole; /* the best round's groups make up its step */
-    int64_t rounds;
+    double plain[ROUNDS_MOST], profiled[ROUNDS_MOST];
+    bool is_whole[ROUNDS_MOST]; /* the round's groups make up its step */
+    int64_t rounds, whole_rounds;
+    int64_t shown; /* the round whose groups are told */
 };
 
 static enum status read_facts(const struct step_profile_source *source, struct arena *arena,
@@ -82,7 +83,6 @@ enum status step_profile_measure(const struct step_profile_source *source, struc
     }
     probe_close(measuring.probe);
     free(measuring.times);
-    free(measuring.best);
     free(measuring.bytes);
     return status;
 }
@@ -151,10 +151,9 @@ static enum status begin(struct measuring *measuring, const struct run_profile *
 {
     const size_t count = measuring->program->group_count + 1;
 
-    measuring->times = calloc(count, sizeof *measuring->times);
-    measuring->best = calloc(count, sizeof *measuring->best);
+    measuring->times = calloc(ROUNDS_MOST * count, sizeof *measuring->times);
     measuring->bytes = calloc(count, sizeof *measuring->bytes);
-    if (measuring->times == NULL || measuring->best == NULL || measuring->bytes == NULL)
+    if (measuring->times == NULL || measuring->bytes == NULL)
         return error_set(err, ST_NO_MEMORY, NULL, "no memory for a profile");
     return probe_open((int)profile->threads, isa_of(profile), caches, &measuring->probe, err);
 }
@@ -167,26 +166,42 @@ static bool wants_round(const struct measuring *measuring, int64_t begun_ns)
 
     if (measuring->rounds < ROUNDS_LEAST)
         return true;
-    return measuring->rounds < (measuring->is_whole ? ROUNDS_USUAL : ROUNDS_MOST) &&
+    return measuring->rounds < (measuring->whole_rounds > 0 ? ROUNDS_USUAL : ROUNDS_MOST) &&
            seconds < ROUNDS_SECONDS;
 }
 
-/* Of the rounds whose groups make up the step, or of all while there is none. */
-static void keep_shortest(struct measuring *measuring, double seconds)
+static struct group_time *times_of(const struct measuring *measuring, int64_t round)
 {
-    const size_t count = measuring->program->group_count + 1;
-    double sum = 0.0;
-    bool is_whole;
+    return measuring->times + round * (int64_t)(measuring->program->group_count + 1);
+}
 
-    for (size_t i = 0; i < count; i++)
-        sum += measuring->times[i].seconds;
-    is_whole = fabs(seconds - sum) <= RUN_PROFILE_SUM_TOLERANCE / 2.0 * seconds;
-    if (measuring->rounds > 0 &&
-        (measuring->is_whole != is_whole ? measuring->is_whole : seconds >= measuring->profiled_s))
-        return;
-    measuring->is_whole = is_whole;
-    measuring->profiled_s = seconds;
-    memcpy(measuring->best, measuring->times, count * sizeof *measuring->best);
+static bool makes_up(const struct measuring *measuring, int64_t round)
+{
+    const double seconds = measuring->profiled[round];
+    double sum = 0.0;
+
+    for (size_t i = 0; i <= measuring->program->group_count; i++)
+        sum += times_of(measuring, round)[i].seconds;
+    return fabs(seconds - sum) <= RUN_PROFILE_SUM_TOLERANCE / 2.0 * seconds;
+}
+
+/* The middle one by its step among the rounds whose groups make it up, or among all while there is none. The shortest
+ * one would be a lucky moment of its own, beside ceilings that had none. */
+static int64_t middle_round(const struct measuring *measuring)
+{
+    double sorted[ROUNDS_MOST], middle;
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < measuring->rounds; i++)
+        if (measuring->is_whole[i] || measuring->whole_rounds == 0)
+            sorted[count++] = measuring->profiled[i];
+    figures_sort(sorted, count);
+    middle = sorted[(count - 1) / 2];
+    for (int64_t i = 0; i < measuring->rounds; i++)
+        if ((measuring->is_whole[i] || measuring->whole_rounds == 0) &&
+            !(measuring->profiled[i] > middle) && !(measuring->profiled[i] < middle))
+            return i;
+    return 0;
 }
 
 static enum status measure_rounds(struct measuring *measuring, struct error *err)
@@ -203,11 +218,16 @@ static enum status measure_rounds(struct measuring *measuring, struct error *err
         status = take_step(measuring, NULL, &measuring->plain[measuring->rounds], err);
         probe_round(measuring->probe, tries);
         if (status == ST_OK)
-            status = take_step(measuring, measuring->times, &seconds, err);
-        if (status == ST_OK)
-            keep_shortest(measuring, seconds);
+            status = take_step(measuring, times_of(measuring, measuring->rounds),
+                               &measuring->profiled[measuring->rounds], err);
+        if (status != ST_OK)
+            break;
+        measuring->is_whole[measuring->rounds] = makes_up(measuring, measuring->rounds);
+        measuring->whole_rounds += measuring->is_whole[measuring->rounds];
         measuring->rounds++;
     }
+    if (status == ST_OK)
+        measuring->shown = middle_round(measuring);
     return status;
 }
 
@@ -230,7 +250,7 @@ static void fill_times(struct measuring *measuring, struct run_profile *profile)
 
     figures_sort(plain, rounds);
     profile->step_rounds = rounds;
-    profile->step_s = measuring->profiled_s;
+    profile->step_s = measuring->profiled[measuring->shown];
     profile->plain_s =
         rounds % 2 == 1 ? plain[rounds / 2] : (plain[rounds / 2 - 1] + plain[rounds / 2]) / 2.0;
     profile->spread = figures_spread(plain, rounds, profile->plain_s);
@@ -275,7 +295,7 @@ static bool describe_group(const struct measuring *measuring, size_t index, uint
                                  .label = GRAPH_LABEL_OPTIMISER,
                                  .phase = STEP_PHASE_OPTIMISER,
                                  .calls = (int64_t)program->writeback_count};
-    to->seconds = measuring->best[index].seconds;
+    to->seconds = times_of(measuring, measuring->shown)[index].seconds;
     memcpy(to->bytes, measuring->bytes[index], sizeof to->bytes);
     if (index == program->group_count)
         return program->writeback_count > 0;
