@@ -5,7 +5,7 @@
  *       {"set": "test", "exposure": "unseen", "correct": 9425, "total": 10000}, ..]}
  *
  * A gap is the accuracy on a set less that on the model's first one, which is the validation set; a set that the model
- * has learnt from has none. Its interval is Newcombe's hybrid of two of Wilson's (Statistics in Medicine 17, 1998, method
+ * has learnt from has none, and none is measured from one. Its interval is Newcombe's hybrid of two of Wilson's (Statistics in Medicine 17, 1998, method
  * 10). What is not of this form is left out, and said.
  * Source: Coleman et al., arXiv 1806.01427, section 4 (generalisation); measures.md (generalisation gap). */
 #include <math.h>
@@ -43,13 +43,17 @@ struct score {
     double accuracy, low, high;
 };
 struct model {
+    const struct entry_record *entry;
     const char *name; /* "seed 5, held out" */
     struct score scores[SETS_MAX];
     size_t count;
+    struct model *next;
 };
 
 struct summary {
-    size_t entries, models, unreadable;
+    struct model *first, **end; /* in the order of the entries */
+    size_t entries, models, rows, unreadable;
+    bool no_memory;
     bool has_worst; /* the gap that is farthest below 0 or, of none below, the least */
     double worst;
     const char *worst_set, *worst_entry;
@@ -57,18 +61,16 @@ struct summary {
 
 static bool read_model(const json_t *value, struct arena *arena, struct model *model);
 static bool read_score(const json_t *value, struct arena *arena, struct score *score);
-static void add_models(const struct entry_record *entry, struct arena *arena, struct table *table,
-                       struct summary *summary);
-static void add_rows(const struct entry_record *entry, const struct model *model,
-                     struct table *table, struct summary *summary);
+static void read_models(const struct entry_record *entry, struct arena *arena,
+                        struct summary *summary);
+static void add_rows(const struct model *model, struct table *table, struct summary *summary);
 static const char *make_lead(struct arena *arena, const struct summary *summary);
 
 enum status generalisation_build(const struct trial_entry *entries, size_t count,
                                  struct arena *arena, struct analysis *analysis, struct error *err)
 {
     struct table *table = &analysis->parts[0].table;
-    struct summary summary = {0};
-    size_t told = 0;
+    struct summary summary = {.end = &summary.first};
     enum status status;
 
     *analysis = (struct analysis){.part_count = 1};
@@ -85,21 +87,21 @@ enum status generalisation_build(const struct trial_entry *entries, size_t count
                   .x_title = "Accuracy, %"},
     };
     for (size_t i = 0; i < count; i++)
-        told += entries[i].entry->misc_json != NULL &&
-                strstr(entries[i].entry->misc_json, "\"" MEMBER "\"") != NULL;
-    status =
-        table_init(table, arena, columns, ARRAY_LEN(columns), told * MODELS_MAX * SETS_MAX, err);
+        read_models(entries[i].entry, arena, &summary);
+    if (summary.no_memory)
+        return error_set(err, ST_NO_MEMORY, NULL, "no memory for an analysis");
+    status = table_init(table, arena, columns, ARRAY_LEN(columns), summary.rows, err);
     if (status != ST_OK)
         return status;
-    for (size_t i = 0; i < count; i++)
-        add_models(entries[i].entry, arena, table, &summary);
+    for (const struct model *model = summary.first; model != NULL; model = model->next)
+        add_rows(model, table, &summary);
     analysis->lead = make_lead(arena, &summary);
     return analysis->lead == NULL ? error_set(err, ST_NO_MEMORY, NULL, "no memory for an analysis")
                                   : ST_OK;
 }
 
-static void add_models(const struct entry_record *entry, struct arena *arena, struct table *table,
-                       struct summary *summary)
+static void read_models(const struct entry_record *entry, struct arena *arena,
+                        struct summary *summary)
 {
     struct json_doc doc = {0};
     const json_t *models, *value;
@@ -114,13 +116,20 @@ static void add_models(const struct entry_record *entry, struct arena *arena, st
     else
         json_array_foreach((json_t *)models, index, value)
         {
-            struct model model;
+            struct model *model = ARENA_NEW(arena, struct model);
 
-            if (!read_model(value, arena, &model)) {
+            if (model == NULL) {
+                summary->no_memory = true;
+                break;
+            }
+            if (!read_model(value, arena, model)) {
                 summary->unreadable++;
                 continue;
             }
-            add_rows(entry, &model, table, summary);
+            model->entry = entry;
+            *summary->end = model;
+            summary->end = &model->next;
+            summary->rows += model->count;
             summary->models++;
         }
     summary->entries += summary->models > before;
@@ -178,10 +187,11 @@ static bool read_score(const json_t *value, struct arena *arena, struct score *s
     return true;
 }
 
-static void add_rows(const struct entry_record *entry, const struct model *model,
-                     struct table *table, struct summary *summary)
+static void add_rows(const struct model *model, struct table *table, struct summary *summary)
 {
+    const struct entry_record *entry = model->entry;
     const struct score *first = &model->scores[0];
+    const bool is_learnt = strcmp(first->exposure, "trained") == 0;
 
     for (size_t i = 0; i < model->count; i++) {
         const struct score *score = &model->scores[i];
@@ -189,7 +199,7 @@ static void add_rows(const struct entry_record *entry, const struct model *model
         const double low = gap - hypot(score->accuracy - score->low, first->high - first->accuracy);
         const double high =
             gap + hypot(score->high - score->accuracy, first->accuracy - first->low);
-        const bool has_gap = i > 0 && strcmp(score->exposure, "trained") != 0;
+        const bool has_gap = i > 0 && !is_learnt && strcmp(score->exposure, "trained") != 0;
         struct table_cell *row = table_add_row(table);
 
         row[0] = cell_id(entry->id, entry->model, entry->author);
