@@ -293,7 +293,8 @@ static enum status fill_curves(const struct compare_run *runs, size_t count, enu
     status = table_init(table, arena, columns, ARRAY_LEN(curve_columns), rows, err);
     for (size_t i = 0; i < count && status == ST_OK; i++) {
         const char *label =
-            arena_printf(arena, "%" PRId64 ": %.80s", runs[i].run->id, runs[i].entry->model);
+            arena_printf(arena, "%" PRId64 ": %.*s", runs[i].run->id,
+                         name_cut(runs[i].entry->model, NAME_BYTES), runs[i].entry->model);
         const char *id = arena_printf(arena, "%" PRId64, runs[i].run->id);
 
         if (label == NULL || id == NULL)

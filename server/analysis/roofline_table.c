@@ -272,10 +272,10 @@ static const char *make_lead(struct arena *arena, const struct roofline *rooflin
         return "The profile names no kernel that took time.";
     return arena_printf(
         arena,
-        "Kernels of kind %.80s take %.1f %% of the step and reach %.1f %% of what "
+        "Kernels of kind %.*s take %.1f %% of the step and reach %.1f %% of what "
         "binds them, %s %s; products and convolutions use %.1f %% of their peak over "
         "the whole step.",
-        most->kind, 100.0 * most->seconds / roofline->groups_s, 100.0 * most->share,
-        most->roof->is_peak ? "the peak of" : "the bandwidth of", most->roof->name,
-        100.0 * roofline->utilisation);
+        name_cut(most->kind, NAME_BYTES), most->kind, 100.0 * most->seconds / roofline->groups_s,
+        100.0 * most->share, most->roof->is_peak ? "the peak of" : "the bandwidth of",
+        most->roof->name, 100.0 * roofline->utilisation);
 }

@@ -117,9 +117,11 @@ static const char *make_lead(struct arena *arena, const struct summary *summary)
     return arena_printf(
         arena,
         "%zu system%s with several numbers of devices; per epoch the farthest from linear "
-        "is %.80s on %lld devices, with %.1f %% of what linear would give.",
-        summary->groups, summary->groups == 1 ? "" : "s", summary->worst_entry->entry->model,
-        (long long)summary->worst_entry->entry->devices.value, 100.0 * summary->worst);
+        "is %.*s on %lld devices, with %.1f %% of what linear would give.",
+        summary->groups, summary->groups == 1 ? "" : "s",
+        name_cut(summary->worst_entry->entry->model, NAME_BYTES),
+        summary->worst_entry->entry->model, (long long)summary->worst_entry->entry->devices.value,
+        100.0 * summary->worst);
 }
 
 enum status scaling_build(const struct trial_entry *entries, size_t count, struct arena *arena,

@@ -70,6 +70,11 @@ struct table_cell cell_range(struct table_cell number, double low, double high)
     return number;
 }
 
+int name_cut(const char *name, size_t bytes_max)
+{
+    return name == NULL ? 0 : (int)str_utf8_cut(str_from_cstr(name), bytes_max);
+}
+
 struct table_cell cell_if(bool has, struct table_cell cell)
 {
     return has ? cell : (struct table_cell){0};

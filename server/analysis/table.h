@@ -43,6 +43,8 @@ struct table_column {
     enum table_kind kind;
     enum table_place place;
 };
+#define NAME_BYTES 80 /* of a name in a sentence */
+
 struct table_cell { /* zeroed: absent */
     bool has;
     double number; /* finite */
@@ -72,6 +74,8 @@ struct table_cell cell_count(int64_t count);
 struct table_cell cell_number(double number); /* not finite: absent */
 struct table_cell cell_range(struct table_cell number, double low, double high);
 struct table_cell cell_if(bool has, struct table_cell cell);
+/* For "%.*s": bytes of a name that a sentence shows, in whole characters. NULL has none. */
+int name_cut(const char *name, size_t bytes_max);
 
 /* How a part's table is drawn: each row a point. Columns by their keys. */
 struct table_chart {

@@ -41,19 +41,21 @@ static const char *make_lead(struct arena *arena, const struct trial_entry *base
     if (others == 0)
         return "There are not two entries that tell their epochs: nothing can be compared.";
     if (faster == 0)
-        return arena_printf(arena, "Of %zu entries compared with %.80s none is faster per epoch.",
-                            others, base->entry->model);
+        return arena_printf(arena, "Of %zu entries compared with %.*s none is faster per epoch.",
+                            others, name_cut(base->entry->model, NAME_BYTES), base->entry->model);
     if (paid == 0)
         return arena_printf(arena,
-                            "Of %zu entries compared with %.80s, %zu %s faster per epoch, and none "
+                            "Of %zu entries compared with %.*s, %zu %s faster per epoch, and none "
                             "of those needs more epochs: what is gained in throughput is gained "
                             "in time to accuracy.",
-                            others, base->entry->model, faster, faster == 1 ? "is" : "are");
+                            others, name_cut(base->entry->model, NAME_BYTES), base->entry->model,
+                            faster, faster == 1 ? "is" : "are");
     return arena_printf(arena,
-                        "Of %zu entries compared with %.80s, %zu %s faster per epoch; %zu of those "
+                        "Of %zu entries compared with %.*s, %zu %s faster per epoch; %zu of those "
                         "%s more epochs and %s less in time to accuracy than in throughput.",
-                        others, base->entry->model, faster, faster == 1 ? "is" : "are", paid,
-                        paid == 1 ? "needs" : "need", paid == 1 ? "gains" : "gain");
+                        others, name_cut(base->entry->model, NAME_BYTES), base->entry->model,
+                        faster, faster == 1 ? "is" : "are", paid, paid == 1 ? "needs" : "need",
+                        paid == 1 ? "gains" : "gain");
 }
 
 enum status throughput_build(const struct trial_entry *entries, size_t count, int64_t base_id,

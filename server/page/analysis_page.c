@@ -9,6 +9,7 @@
 #include "server/page/format.h"
 #include "server/page/measure_view.h"
 
+#define LABEL_BYTES 100 /* of a choice */
 #define CHOICES_MAX 500 /* entries to compare with */
 
 static const char *const words_of_kind[ANALYSIS_COUNT] = {
@@ -122,7 +123,8 @@ static void fill_choices(struct arena *arena, const struct analysis_page *data,
         const struct table_cell *row = table_row(table, i);
 
         choices[view->choices_count++] = (struct base_choice_view){
-            .label = format_text(arena, "%.100s (%.60s)", row[0].text, row[0].sub),
+            .label = format_text(arena, "%.*s (%.*s)", name_cut(row[0].text, LABEL_BYTES),
+                                 row[0].text, name_cut(row[0].sub, NAME_BYTES), row[0].sub),
             .value = format_text(arena, "%" PRId64, row[0].integer),
             .current = data->base != 0
                            ? row[0].integer == data->base

@@ -159,6 +159,25 @@ static void no_memory_is_an_error(void **state)
     ASSERT_NEEDS_MEMORY(throughput_build(board.entries, board.count, 0, &arena, &analysis, &err));
 }
 
+/* A name that ends in the middle of a character would be no text any more. */
+static void a_long_name_ends_with_a_whole_character(void **state)
+{
+    struct case_board board = {0};
+    struct analysis analysis;
+    struct arena arena;
+    char name[80 + 3];
+
+    (void)state;
+    memset(name, 'a', 79);
+    memcpy(name + 79, "\xC3\xA9", 3);
+    case_add(&board, 40, 10)->model = name;
+    case_add(&board, 10, 10);
+    build(&board, 1, &arena, &analysis);
+    assert_true(str_is_utf8(str_from_cstr(analysis.lead)));
+    assert_non_null(strstr(analysis.lead, "aaa, 1 is faster"));
+    arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +187,7 @@ int main(void)
         cmocka_unit_test(the_fastest_as_base_leaves_none_faster),
         cmocka_unit_test(one_alone_compares_with_nothing),
         cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(a_long_name_ends_with_a_whole_character),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
