@@ -1,4 +1,4 @@
-/* agent/profile/probe.c: see probe.h. Every probe is one job of the pool, an item a thread; its rounds are set once, so
+/* agent/profile/probe.c: see probe.h. Every probe is one job of the pool, an item a thread; its rounds are set so
  * that it takes PROBE_SECONDS: long enough that no item slips in behind another one on the same thread. */
 #include "agent/profile/probe.h"
 
@@ -166,9 +166,11 @@ static void set_up_walks(struct probe *probe, const int64_t piece[LEVEL_COUNT])
             walk->args.scratch = probe->sinks;
             walk->kernel =
                 copies == 1 ? ceiling_copy_kernel(probe->isa) : ceiling_read_kernel(probe->isa);
-            while ((seconds = least_of(probe, walk, PEAK_COUNT)) < PROBE_SECONDS / GROWTH &&
-                   walk->fit.block[1] < ROUNDS_MAX / GROWTH)
-                walk->fit.block[1] *= GROWTH; /* below, waking the threads takes most of it */
+            seconds = least_of(probe, walk, PEAK_COUNT);
+            while (probe_grow(walk->fit.block[1], seconds) > walk->fit.block[1]) {
+                walk->fit.block[1] = probe_grow(walk->fit.block[1], seconds);
+                seconds = least_of(probe, walk, PEAK_COUNT);
+            }
             rounds = walk->fit.block[1] * (PROBE_SECONDS / seconds);
             walk->fit.block[1] = rounds < 1.0 ? 1 : rounds < ROUNDS_MAX ? (int)rounds : ROUNDS_MAX;
         }
@@ -233,6 +235,12 @@ static void raise_to(double *greatest, double amount, double seconds)
         *greatest = amount / seconds;
 }
 
+int probe_grow(int rounds, double seconds)
+{
+    return seconds < PROBE_SECONDS / GROWTH && rounds < ROUNDS_MAX / GROWTH ? rounds * GROWTH
+                                                                            : rounds;
+}
+
 static void try_once(struct probe *probe)
 {
     for (int i = 0; i < PEAK_COUNT; i++)
@@ -246,8 +254,10 @@ static void try_once(struct probe *probe)
             struct walk *walk = &probe->walks[i][copies];
             const double bytes =
                 (double)walk->fit.block[0] * KIBIBYTE * walk->fit.block[1] * probe->threads;
+            const double seconds = run_walk(probe, walk);
 
-            raise_to(&walk->bytes_per_s, bytes, run_walk(probe, walk));
+            raise_to(&walk->bytes_per_s, bytes, seconds);
+            walk->fit.block[1] = probe_grow(walk->fit.block[1], seconds);
         }
 }
 

@@ -251,6 +251,20 @@ static void pieces_may_be_cut_at_will(void **unused)
     }
 }
 
+/* Of a walk that was sized while it waited, 1 round is left; it comes to the size of any other one. */
+static void a_walk_that_is_too_short_grows(void **unused)
+{
+    const double round_s = 20e-9;
+    int rounds = 1;
+
+    (void)unused;
+    for (int i = 0; i < 20; i++)
+        rounds = probe_grow(rounds, 5e-6 + rounds * round_s);
+    assert_true(rounds * round_s > 0.001 && rounds * round_s < 0.01);
+    assert_int_equal(probe_grow(rounds, 0.008), rounds);
+    assert_int_equal(probe_grow(999999, 1e-9), 999999);
+}
+
 /* No figure is asserted: that they are there, and never fall from round to round. */
 static void ceilings_are_measured(void **unused)
 {
@@ -294,6 +308,7 @@ int main(void)
         cmocka_unit_test(bytes_come_from_the_level_that_holds_them),
         cmocka_unit_test(an_unread_operand_is_not_counted),
         cmocka_unit_test(pieces_may_be_cut_at_will),
+        cmocka_unit_test(a_walk_that_is_too_short_grows),
         cmocka_unit_test(ceilings_are_measured),
     };
 
