@@ -27,8 +27,7 @@ struct measuring {
     const struct program *program;
     int64_t step; /* of the schedule */
     struct probe *probe;
-    struct group_time *times,
-        *best; /* group_count + 1; of the latest round, of that with the shortest step */
+    struct group_time *times;      /* [ROUNDS_MOST][group_count + 1] */
     int64_t (*bytes)[LEVEL_COUNT]; /* group_count + 1 */
     double plain[ROUNDS_MOST], profiled[ROUNDS_MOST];
     bool is_whole[ROUNDS_MOST]; /* the round's groups make up its step */
