@@ -249,6 +249,24 @@ void measure_wilson(size_t hits, size_t count, double *low, double *high)
     *high = hits == count ? 1.0 : centre + half;
 }
 
+struct measure_share measure_share(size_t hits, size_t count)
+{
+    struct measure_share share = {.value = (double)hits / (double)count};
+
+    measure_wilson(hits, count, &share.low, &share.high);
+    return share;
+}
+
+struct measure_share measure_gap(const struct measure_share *share,
+                                 const struct measure_share *first)
+{
+    const double value = share->value - first->value;
+
+    return (struct measure_share){
+        value, value - hypot(share->value - share->low, first->high - first->value),
+        value + hypot(share->high - share->value, first->value - first->low)};
+}
+
 static double student_density(double t, double df)
 {
     const double pi = 3.14159265358979323846;

@@ -93,4 +93,13 @@ int64_t measure_median(int64_t *values, size_t count);
 /* Wilson's 95 % score interval for `hits` of `count` (Wilson 1927). count > 0. */
 void measure_wilson(size_t hits, size_t count, double *low, double *high);
 
+/* A share, with Wilson's interval; 0..1. */
+struct measure_share {
+    double value, low, high;
+};
+struct measure_share measure_share(size_t hits, size_t count); /* count > 0, hits <= count */
+/* share - first, with Newcombe's hybrid of their intervals (Statistics in Medicine 17, 1998, method 10); -1..1. */
+struct measure_share measure_gap(const struct measure_share *share,
+                                 const struct measure_share *first);
+
 #endif

@@ -1,11 +1,7 @@
 /* agent/train/evaluate.c: `daybreak-agent evaluate`: a trained model, scored on every set of data that its workload has,
  * beside what each set is to that model: trained on, tuned on, or unseen. The first set is the validation set; the gap of
- * another one is the accuracy there less the one here (measures.md, generalisation gap).
- *
- * Intervals are Wilson's; that of a gap is Newcombe's hybrid of two of them (R. Newcombe, "Interval estimation for the
- * difference between independent proportions", Statistics in Medicine 17, 1998, method 10). */
+ * another one is the accuracy there less the one here (measures.md, generalisation gap). */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +32,9 @@ struct row {
     const char *name;
     bool has;
     struct workload_scored scored;
-    double accuracy, low, high; /* 0..1 */
+    struct measure_share accuracy;
     bool has_gap;
-    double gap, gap_low, gap_high;
+    struct measure_share gap;
 };
 
 struct evaluation {
@@ -121,16 +117,10 @@ static enum status score_all(struct evaluation *it, struct error *err)
 static void fill_row(struct row *row, const struct row *first)
 {
     const struct workload_score *score = &row->scored.score;
-    double below, above;
 
-    row->accuracy = (double)score->correct / (double)score->total;
-    measure_wilson((size_t)score->correct, (size_t)score->total, &row->low, &row->high);
+    row->accuracy = measure_share((size_t)score->correct, (size_t)score->total);
     row->has_gap = row != first && row->scored.exposure != WORKLOAD_TRAINED;
-    row->gap = row->accuracy - first->accuracy;
-    below = hypot(row->accuracy - row->low, first->high - first->accuracy);
-    above = hypot(row->high - row->accuracy, first->accuracy - first->low);
-    row->gap_low = row->gap - below;
-    row->gap_high = row->gap + above;
+    row->gap = measure_gap(&row->accuracy, &first->accuracy);
 }
 
 static void print_rows(const struct evaluation *it)
@@ -147,11 +137,11 @@ static void print_rows(const struct evaluation *it)
             continue;
         (void)printf("%-10s %-8s %8" PRId64 " %8" PRId64 "  %6.2f %% (%5.2f to %5.2f)  ", row->name,
                      workload_exposure_name(row->scored.exposure), row->scored.score.correct,
-                     row->scored.score.total, PERCENT * row->accuracy, PERCENT * row->low,
-                     PERCENT * row->high);
+                     row->scored.score.total, PERCENT * row->accuracy.value,
+                     PERCENT * row->accuracy.low, PERCENT * row->accuracy.high);
         if (row->has_gap)
-            (void)printf("%+.2f points (%+.2f to %+.2f)\n", PERCENT * row->gap,
-                         PERCENT * row->gap_low, PERCENT * row->gap_high);
+            (void)printf("%+.2f points (%+.2f to %+.2f)\n", PERCENT * row->gap.value,
+                         PERCENT * row->gap.low, PERCENT * row->gap.high);
         else
             (void)printf("-\n");
     }

@@ -4,11 +4,10 @@
  *   {"recipe": "cifar10-94", "model_seed": "5", "holdout": true, "sets": [
  *       {"set": "test", "exposure": "unseen", "correct": 9425, "total": 10000}, ..]}
  *
- * A gap is the accuracy on a set less that on the model's first one, which is the validation set; a set that the model
- * has learnt from has none, and none is measured from one. Its interval is Newcombe's hybrid of two of Wilson's (Statistics in Medicine 17, 1998, method
- * 10). What is not of this form is left out, and said.
+ * A gap is the accuracy on a set less that on the model's first one, which is the validation set, with Newcombe's
+ * interval; a set that the model has learnt from has none, and none is measured from one. What is not of this form is
+ * left out, and said.
  * Source: Coleman et al., arXiv 1806.01427, section 4 (generalisation); measures.md (generalisation gap). */
-#include <math.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -40,7 +39,7 @@ static const struct table_column columns[] = {
 struct score {
     const char *set, *exposure;
     int64_t correct, total;
-    double accuracy, low, high;
+    struct measure_share accuracy;
 };
 struct model {
     const struct entry_record *entry;
@@ -182,8 +181,7 @@ static bool read_score(const json_t *value, struct arena *arena, struct score *s
         !json_is_integer(json_object_get(value, "correct")) || score->correct < 0 ||
         score->total <= 0 || score->total > COUNT_MAX || score->correct > score->total)
         return false;
-    score->accuracy = (double)score->correct / (double)score->total;
-    measure_wilson((size_t)score->correct, (size_t)score->total, &score->low, &score->high);
+    score->accuracy = measure_share((size_t)score->correct, (size_t)score->total);
     return true;
 }
 
@@ -195,10 +193,8 @@ static void add_rows(const struct model *model, struct table *table, struct summ
 
     for (size_t i = 0; i < model->count; i++) {
         const struct score *score = &model->scores[i];
-        const double gap = score->accuracy - first->accuracy;
-        const double low = gap - hypot(score->accuracy - score->low, first->high - first->accuracy);
-        const double high =
-            gap + hypot(score->high - score->accuracy, first->accuracy - first->low);
+        const struct measure_share *accuracy = &score->accuracy;
+        const struct measure_share gap = measure_gap(accuracy, &first->accuracy);
         const bool has_gap = i > 0 && !is_learnt && strcmp(score->exposure, "trained") != 0;
         struct table_cell *row = table_add_row(table);
 
@@ -208,16 +204,16 @@ static void add_rows(const struct model *model, struct table *table, struct summ
         row[3] = cell_text(score->exposure);
         row[4] = cell_count(score->correct);
         row[5] = cell_count(score->total);
-        row[6] = cell_range(cell_number(score->accuracy), score->low, score->high);
-        row[7] = cell_number(score->low);
-        row[8] = cell_number(score->high);
-        row[9] = cell_if(has_gap, cell_range(cell_number(gap), low, high));
-        row[10] = cell_if(has_gap, cell_number(low));
-        row[11] = cell_if(has_gap, cell_number(high));
+        row[6] = cell_range(cell_number(accuracy->value), accuracy->low, accuracy->high);
+        row[7] = cell_number(accuracy->low);
+        row[8] = cell_number(accuracy->high);
+        row[9] = cell_if(has_gap, cell_range(cell_number(gap.value), gap.low, gap.high));
+        row[10] = cell_if(has_gap, cell_number(gap.low));
+        row[11] = cell_if(has_gap, cell_number(gap.high));
         if (has_gap && strcmp(score->exposure, "unseen") == 0 &&
-            (!summary->has_worst || gap < summary->worst)) {
+            (!summary->has_worst || gap.value < summary->worst)) {
             summary->has_worst = true;
-            summary->worst = gap;
+            summary->worst = gap.value;
             summary->worst_set = score->set;
             summary->worst_entry = entry->model;
         }

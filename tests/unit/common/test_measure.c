@@ -109,6 +109,17 @@ static void wilson_matches_published_intervals(void **state)
     assert_true(fabs(low - 0.5655175) < 1e-6 && high == 1.0);
 }
 
+/* Newcombe's own example, his table II: 56 of 70 less 48 of 80 is 0.2, 0.0524 to 0.3339. */
+static void a_gap_has_newcombes_interval(void **state)
+{
+    const struct measure_share share = measure_share(56, 70), first = measure_share(48, 80);
+    const struct measure_share gap = measure_gap(&share, &first);
+
+    (void)state;
+    assert_true(fabs(gap.value - 0.2) < 1e-12);
+    assert_true(fabs(gap.low - 0.0524) < 5e-5 && fabs(gap.high - 0.3339) < 5e-5);
+}
+
 /* Tables of Student's t (Fisher and Yates 1963; to more digits: NIST's). */
 static void student_quantiles_are_those_of_the_tables(void **state)
 {
@@ -285,6 +296,7 @@ int main(void)
         cmocka_unit_test(trials_tell_what_missed_and_what_spread),
         cmocka_unit_test(median_of_even_counts_is_the_mean_of_the_middle_two),
         cmocka_unit_test(wilson_matches_published_intervals),
+        cmocka_unit_test(a_gap_has_newcombes_interval),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
