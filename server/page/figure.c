@@ -7,9 +7,10 @@
 #include "common/clock.h"
 #include "server/page/format.h"
 
-#define FOLDED_ROWS 30 /* more than that hide what stands below the table */
-#define NS_MAX      9e18
-#define PICO_MAX    9e6 /* USD that fit an integer of pico-dollars */
+#define FOLDED_ROWS    30 /* more than that hide what stands below the table */
+#define NS_MAX         9e18
+#define LEAST_DURATION 0.1 /* s; below, three places of a second are too few */
+#define PICO_MAX       9e6 /* USD that fit an integer of pico-dollars */
 
 static struct figure_cell_view make_cell(struct arena *arena, const struct table_column *column,
                                          const struct table_cell *cell);
@@ -158,8 +159,11 @@ static struct str format_number(struct arena *arena, const struct table_column *
 {
     switch (column->kind) {
     case TABLE_SECONDS:
-        if (number >= 1e-3 && number * NS_PER_S < NS_MAX)
+        if (number >= LEAST_DURATION && number * NS_PER_S < NS_MAX)
             return format_duration(arena, llround(number * NS_PER_S));
+        if (number > 0.0 && number < LEAST_DURATION)
+            return number < 1e-3 ? format_text(arena, "%.3g \u00B5s", 1e6 * number)
+                                 : format_text(arena, "%.3g ms", 1e3 * number);
         return format_text(arena, "%.3g s", number);
     case TABLE_USD:
         return number >= 0.0 && number < PICO_MAX ? format_money(arena, llround(number * 1e12))
