@@ -141,7 +141,7 @@ static enum status take_memory(struct probe *probe, struct error *err)
  * would size its probe far too small. */
 static double least_of(struct probe *probe, struct walk *walk, enum peak_type type)
 {
-    double least = INFINITY;
+    double least = HUGE_VAL;
 
     for (int i = 0; i < SIZING_TRIES; i++) {
         const double seconds = walk != NULL ? run_walk(probe, walk) : run_peak(probe, type);

@@ -38,12 +38,15 @@ static enum status choose_recipe(const char *path, const struct workload_ops *op
                                  const char *asked, struct model_file *model, struct error *err)
 {
     const char *seed = safetensors_find_meta(model->content, "seed");
+    uint64_t number;
     const char *name = asked != NULL ? asked : safetensors_find_meta(model->content, "recipe");
 
     if (name == NULL)
         return error_set(err, ST_INVALID, "--model",
                          "%s does not say its recipe: it is no model that train has written", path);
-    (void)snprintf(model->seed, sizeof model->seed, "%s", seed != NULL ? seed : "");
+    if (seed != NULL &&
+        str_parse_u64(str_from_cstr(seed), &number)) /* it is shown: no other text */
+        (void)snprintf(model->seed, sizeof model->seed, "%s", seed);
     (void)snprintf(model->recipe, sizeof model->recipe, "%s", name);
     for (size_t i = 0; i < ops->recipe_count; i++)
         if (strcmp(ops->recipes[i], name) == 0)

@@ -2,6 +2,7 @@
 #include "agent/workload/checkpoint.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,23 @@ done:
     return status;
 }
 
+/* A weight that is no number makes every answer the same one. */
+static enum status check_numbers(const struct var *var, const struct safetensors_tensor *tensor,
+                                 const char *path, struct error *err)
+{
+    const unsigned char *data = tensor->data;
+
+    for (size_t i = 0; var->spec.tensor.dtype == DT_F32 && i < tensor->bytes / sizeof(float); i++) {
+        float number;
+
+        memcpy(&number, data + i * sizeof number, sizeof number);
+        if (!isfinite(number))
+            return error_set(err, ST_INVALID, var->name, "%s has a number in %s that is not finite",
+                             path, var->name);
+    }
+    return ST_OK;
+}
+
 enum status checkpoint_read(struct store *store, const struct safetensors *file, const char *path,
                             struct error *err)
 {
@@ -66,6 +84,10 @@ enum status checkpoint_read(struct store *store, const struct safetensors *file,
         if (is_saved(store_at(store, i)))
             status = check_tensor(store_at(store, i),
                                   safetensors_find(file, store_at(store, i)->name), path, err);
+    for (size_t i = 0; i < store_count(store) && status == ST_OK; i++)
+        if (is_saved(store_at(store, i)))
+            status = check_numbers(store_at(store, i),
+                                   safetensors_find(file, store_at(store, i)->name), path, err);
     for (size_t i = 0; i < store_count(store) && status == ST_OK; i++) {
         struct var *var = store_at(store, i);
         unsigned char *data;

@@ -9,7 +9,7 @@
 enum status checkpoint_write(const struct store *store, const char *path,
                              const struct safetensors_meta *metas, size_t meta_count,
                              struct error *err);
-/* Every variable that a checkpoint has must be there with its type and shape: ST_INVALID, and then the store is
+/* Every variable that a checkpoint has must be there with its type and shape, its numbers finite: ST_INVALID, and then the store is
  * as it was. Other tensors of the file are ignored. */
 enum status checkpoint_read(struct store *store, const struct safetensors *file, const char *path,
                             struct error *err);

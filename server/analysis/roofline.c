@@ -34,7 +34,7 @@ enum status roofline_place(const struct run_profile *profile, struct arena *aren
     }
     for (size_t i = 0; i < roofline->kind_count; i++)
         place_dot(roofline, &roofline->kinds[i]);
-    roofline->utilisation = products_s / profile->step_s;
+    roofline->utilisation = products_s / profile->plain_s;
     qsort(roofline->kinds, roofline->kind_count, sizeof *roofline->kinds, compare_dots);
     qsort(roofline->kernels, roofline->kernel_count, sizeof *roofline->kernels, compare_dots);
     return ST_OK;

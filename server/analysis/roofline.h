@@ -52,7 +52,7 @@ struct roofline {
     struct roofline_dot *kinds, *kernels; /* most time first */
     size_t kind_count, kernel_count;
     double groups_s;    /* all kernels' time in sum */
-    double utilisation; /* products / (peak of their type x the step's time) */
+    double utilisation; /* products / (peak of their type x the time of a step as trained) */
 };
 
 /* ST_NO_MEMORY alone. */

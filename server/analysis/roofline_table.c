@@ -29,16 +29,16 @@ static const struct table_column dot_columns[] = {
     {"type", "Type", TABLE_TEXT, TABLE_MID},
     {"calls", "Calls", TABLE_COUNT, TABLE_MID},
     {"seconds", "Time", TABLE_SECONDS, TABLE_ALWAYS},
-    {"step_share", "Of the kernels", TABLE_SHARE, TABLE_ALWAYS},
+    {"step_share", "Of the kernels", TABLE_SHARE, TABLE_MID},
     {"flops", "Flops", TABLE_COUNT, TABLE_DATA},
     {"products", "Of products", TABLE_COUNT, TABLE_DATA},
     {"l1_bytes", "From L1", TABLE_BYTES, TABLE_DATA},
     {"l2_bytes", "From L2", TABLE_BYTES, TABLE_DATA},
     {"l3_bytes", "From L3", TABLE_BYTES, TABLE_DATA},
     {"memory_bytes", "From memory", TABLE_BYTES, TABLE_MID},
-    {"level", "Tightest level", TABLE_TEXT, TABLE_DATA},
-    {"intensity", "Flops/byte", TABLE_NUMBER, TABLE_MID},
-    {"flops_per_s", "Reached", TABLE_FLOP_RATE, TABLE_ALWAYS},
+    {"level", "Level", TABLE_TEXT, TABLE_MID},
+    {"intensity", "Flops/byte there", TABLE_NUMBER, TABLE_MID},
+    {"flops_per_s", "Reached", TABLE_FLOP_RATE, TABLE_MID},
     {"attainable_flops_per_s", "Attainable", TABLE_FLOP_RATE, TABLE_MID},
     {"attainable_s", "Attainable time", TABLE_SECONDS, TABLE_DATA},
     {"roof", "Bound by", TABLE_TEXT, TABLE_ALWAYS},
@@ -112,8 +112,9 @@ static void name_parts(struct analysis *analysis)
         .key = "kinds",
         .title = "Roofline by kind of kernel",
         .caption =
-            "Bound by: the roof that leaves a kernel the longest time at best; of that roof: "
-            "this time over the measured one.",
+            "Level: the one whose bandwidth leaves a kernel the longest time. Bound by: the roof "
+            "that "
+            "does, this level\u2019s or the peak; of that roof: this time over the measured one.",
         .empty = "The profile names no kernel.",
         .chart = dots};
     analysis->parts[0].chart.series = "roof";
@@ -270,12 +271,13 @@ static const char *make_lead(struct arena *arena, const struct roofline *rooflin
 
     if (roofline->kind_count == 0 || !(roofline->groups_s > 0.0))
         return "The profile names no kernel that took time.";
-    return arena_printf(
-        arena,
-        "Kernels of kind %.*s take %.1f %% of the step and reach %.1f %% of what "
-        "binds them, %s %s; products and convolutions use %.1f %% of their peak over "
-        "the whole step.",
-        name_cut(most->kind, NAME_BYTES), most->kind, 100.0 * most->seconds / roofline->groups_s,
-        100.0 * most->share, most->roof->is_peak ? "the peak of" : "the bandwidth of",
-        most->roof->name, 100.0 * roofline->utilisation);
+    return arena_printf(arena,
+                        "Kernels of kind %.*s take %.1f %% of the step and reach %.1f %% of what "
+                        "binds them, %s %s. Counted by their definition, as if no algorithm saved "
+                        "any, matrix products "
+                        "and convolutions use %.1f %% of their peak over the step as trained.",
+                        name_cut(most->kind, NAME_BYTES), most->kind,
+                        100.0 * most->seconds / roofline->groups_s, 100.0 * most->share,
+                        most->roof->is_peak ? "the peak of" : "the bandwidth of", most->roof->name,
+                        100.0 * roofline->utilisation);
 }

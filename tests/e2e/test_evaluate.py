@@ -123,6 +123,13 @@ def check_misuse(tap, folder, usual):
         done = run("evaluate", "cifar10-tiny", *words)
         tap.ok(done.returncode != 0 and said in done.stderr and done.stderr.strip().count("\n") < 3, f"refused: {said}",
                f"{code} {done.returncode} {done.stderr}")
+    with open(model, "rb") as file:
+        whole = file.read()
+    with open(garbage, "wb") as out:  # every number is a NaN
+        header = 8 + int.from_bytes(whole[:8], "little")
+        out.write(whole[:header] + b"\xff" * (len(whole) - header))
+    done = run("evaluate", "cifar10-tiny", "--model", garbage, *data)
+    tap.ok(done.returncode != 0 and "not finite" in done.stderr, "refused: weights that are no numbers", done.stderr)
     new = os.path.join(folder, "cifar10.1", "cifar10.1_v6_labels.npy")
     for kind, shape, bytes_, said in (("<i4", f"({NEW},)", struct.pack(f"<{NEW}i", *[10] * NEW), "label 0 is not 0 to 9"),
                                       ("<i4", f"({NEW - 1},)", struct.pack(f"<{NEW - 1}i", *[1] * (NEW - 1)), "199 labels for 200 images"),
