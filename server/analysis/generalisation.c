@@ -239,10 +239,10 @@ static const char *make_lead(struct arena *arena, const struct summary *summary)
         return arena_printf(arena, "%zu model%s scored, on no unseen set beside the first.%s",
                             summary->models, summary->models == 1 ? " was" : "s were", left_out);
     return arena_printf(arena,
-                        "%zu model%s of %zu entr%s scored; the unseen set that goes worst is %s, "
-                        "%+.2f points beside the validation set, with %.*s.%s",
+                        "%zu model%s of %zu entr%s %s scored; of the gaps on unseen sets the "
+                        "lowest is %+.2f points beside the validation set, on %s, with %.*s.%s",
                         summary->models, summary->models == 1 ? "" : "s", summary->entries,
-                        summary->entries == 1 ? "y was" : "ies were", summary->worst_set,
-                        100.0 * summary->worst, name_cut(summary->worst_entry, NAME_BYTES),
-                        summary->worst_entry, left_out);
+                        summary->entries == 1 ? "y" : "ies", summary->models == 1 ? "was" : "were",
+                        100.0 * summary->worst, summary->worst_set,
+                        name_cut(summary->worst_entry, NAME_BYTES), summary->worst_entry, left_out);
 }

@@ -42,8 +42,8 @@ static void a_gap_is_to_the_first_set(void **state)
     assert_cell(items, 1, "gap", NAN);
     assert_cell(items, 2, "gap", -0.02);
     assert_string_equal(analysis.lead,
-                        "1 model of 1 entry was scored; the unseen set that goes worst is fresh, "
-                        "-2.00 points beside the validation set, with m1.");
+                        "1 model of 1 entry was scored; of the gaps on unseen sets the lowest is "
+                        "-2.00 points beside the validation set, on fresh, with m1.");
     arena_fini(&arena);
 }
 
