@@ -233,6 +233,8 @@ export async function looksWell(page, path) {
       const serious = violations.filter((one) => one.impact === "serious" || one.impact === "critical")
         .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(" ")}`);
       same(serious, [], `axe: nothing serious at ${path}, ${scheme}, ${width}`);
+      // A chart takes its new width once it has been told of it: on a busy machine, later than axe has ended.
+      await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 5000 }).catch(() => {});
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       ok(over <= 0, `no sideways scrolling at ${path}, ${scheme}, ${width}`, `${over} px too wide`);
     }
