@@ -253,5 +253,5 @@ static double median_of(const double *numbers, int64_t count)
 
     memcpy(sorted, numbers, (size_t)count * sizeof *sorted);
     figures_sort(sorted, count);
-    return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2.0;
+    return figures_median(sorted, count);
 }

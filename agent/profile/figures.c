@@ -18,6 +18,11 @@ void figures_sort(double *numbers, int64_t count)
     qsort(numbers, (size_t)count, sizeof *numbers, compare_doubles);
 }
 
+double figures_median(const double *sorted, int64_t count)
+{
+    return count % 2 == 1 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2.0;
+}
+
 double figures_spread(const double *sorted, int64_t count, double median)
 {
     return (sorted[count - 1] - sorted[0]) / median;

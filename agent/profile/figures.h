@@ -8,6 +8,8 @@
 #include "common/status.h"
 
 void figures_sort(double *numbers, int64_t count); /* the least first */
+/* Of sorted numbers: the middle one, or the mean of the two. */
+double figures_median(const double *sorted, int64_t count);
 /* (greatest - least) / median, of sorted numbers. */
 double figures_spread(const double *sorted, int64_t count, double median);
 /* Takes root; NULL: there was no memory for it. ST_IO: the file cannot be written. */

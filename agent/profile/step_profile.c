@@ -30,9 +30,8 @@ struct measuring {
     struct group_time *times;      /* [ROUNDS_MOST][group_count + 1] */
     int64_t (*bytes)[LEVEL_COUNT]; /* group_count + 1 */
     double plain[ROUNDS_MOST], profiled[ROUNDS_MOST];
-    bool is_whole[ROUNDS_MOST]; /* the round's groups make up its step */
-    int64_t rounds, whole_rounds;
-    int64_t shown; /* the round whose groups are told */
+    int64_t rounds, whole_rounds; /* whole: the round's groups make up its step */
+    int64_t shown;                /* the round whose groups are told */
 };
 
 static enum status read_facts(const struct step_profile_source *source, struct arena *arena,
@@ -188,19 +187,19 @@ static bool makes_up(const struct measuring *measuring, int64_t round)
  * one would be a lucky moment of its own, beside ceilings that had none. */
 static int64_t middle_round(const struct measuring *measuring)
 {
-    double sorted[ROUNDS_MOST], middle;
-    int64_t count = 0;
+    int64_t order[ROUNDS_MOST], count = 0; /* rounds, the shortest step first */
 
-    for (int64_t i = 0; i < measuring->rounds; i++)
-        if (measuring->is_whole[i] || measuring->whole_rounds == 0)
-            sorted[count++] = measuring->profiled[i];
-    figures_sort(sorted, count);
-    middle = sorted[(count - 1) / 2];
-    for (int64_t i = 0; i < measuring->rounds; i++)
-        if ((measuring->is_whole[i] || measuring->whole_rounds == 0) &&
-            !(measuring->profiled[i] > middle) && !(measuring->profiled[i] < middle))
-            return i;
-    return 0;
+    for (int64_t i = 0; i < measuring->rounds; i++) {
+        int64_t place = count;
+
+        if (measuring->whole_rounds > 0 && !makes_up(measuring, i))
+            continue;
+        for (; place > 0 && measuring->profiled[order[place - 1]] > measuring->profiled[i]; place--)
+            order[place] = order[place - 1];
+        order[place] = i;
+        count++;
+    }
+    return order[(count - 1) / 2];
 }
 
 static enum status measure_rounds(struct measuring *measuring, struct error *err)
@@ -221,8 +220,7 @@ static enum status measure_rounds(struct measuring *measuring, struct error *err
                                &measuring->profiled[measuring->rounds], err);
         if (status != ST_OK)
             break;
-        measuring->is_whole[measuring->rounds] = makes_up(measuring, measuring->rounds);
-        measuring->whole_rounds += measuring->is_whole[measuring->rounds];
+        measuring->whole_rounds += makes_up(measuring, measuring->rounds);
         measuring->rounds++;
     }
     if (status == ST_OK)
@@ -250,8 +248,7 @@ static void fill_times(struct measuring *measuring, struct run_profile *profile)
     figures_sort(plain, rounds);
     profile->step_rounds = rounds;
     profile->step_s = measuring->profiled[measuring->shown];
-    profile->plain_s =
-        rounds % 2 == 1 ? plain[rounds / 2] : (plain[rounds / 2 - 1] + plain[rounds / 2]) / 2.0;
+    profile->plain_s = figures_median(plain, rounds);
     profile->spread = figures_spread(plain, rounds, profile->plain_s);
     profile->examples_per_s = (double)profile->batch / profile->plain_s;
     profile->has_evaluation = source->has_evaluation;
