@@ -2,6 +2,7 @@
  * training task say together. */
 #include "server/api/analysis.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "server/api/api.h"
@@ -26,7 +27,6 @@ static const struct {
     [ANALYSIS_GENERALISATION] = {"generalisation", "Generalisation"},
 };
 
-static void handle(struct request *request, struct response *response, enum analysis_kind kind);
 static const struct task *read_task(struct request *request, struct error *err);
 static enum status load_question(struct store_reader *reader, const void *question,
                                  struct arena *arena, struct analysis *analysis, struct error *err);
@@ -43,29 +43,14 @@ const char *analysis_title(enum analysis_kind kind)
     return kinds[kind].title;
 }
 
-void handle_get_tradeoff(struct request *request, struct response *response)
+enum analysis_kind analysis_kind_of(const struct request *request)
 {
-    handle(request, response, ANALYSIS_TRADEOFF);
-}
+    int kind = 0;
 
-void handle_get_variance(struct request *request, struct response *response)
-{
-    handle(request, response, ANALYSIS_VARIANCE);
-}
-
-void handle_get_throughput(struct request *request, struct response *response)
-{
-    handle(request, response, ANALYSIS_THROUGHPUT);
-}
-
-void handle_get_scaling(struct request *request, struct response *response)
-{
-    handle(request, response, ANALYSIS_SCALING);
-}
-
-void handle_get_generalisation(struct request *request, struct response *response)
-{
-    handle(request, response, ANALYSIS_GENERALISATION);
+    while (kind < ANALYSIS_COUNT && !str_ends_with(request->path, str_from_cstr(kinds[kind].name)))
+        kind++;
+    assert(kind < ANALYSIS_COUNT); /* the routes name no other */
+    return (enum analysis_kind)kind;
 }
 
 enum status analysis_load(struct store_reader *reader, const struct task *task,
@@ -107,8 +92,9 @@ enum status analysis_load_trials(struct store_reader *reader, const struct task 
     return status == ST_OK ? trials_join(&source, arena, joined, count, err) : status;
 }
 
-static void handle(struct request *request, struct response *response, enum analysis_kind kind)
+void handle_get_analysis(struct request *request, struct response *response)
 {
+    const enum analysis_kind kind = analysis_kind_of(request);
     static const char *const parts[] = {"items", "trials", NULL};
     struct error err = {0};
     struct question question = {.kind = kind, .task = read_task(request, &err)};

@@ -18,6 +18,8 @@ enum analysis_kind {
     ANALYSIS_COUNT
 };
 
+/* The one whose name is the last segment of the request's path, as in the routes of both. */
+enum analysis_kind analysis_kind_of(const struct request *request);
 const char *analysis_name(enum analysis_kind kind); /* last segment of both addresses: "variance" */
 const char *analysis_title(enum analysis_kind kind); /* of its page: "Variance" */
 

@@ -23,24 +23,23 @@ route_handler_fn handle_validate_submission, handle_post_submission;            
 route_handler_fn handle_post_review, handle_withdraw, handle_get_history;           /* reviews.c */
 route_handler_fn handle_list_comments, handle_post_comment, handle_resolve_comment, /* comments.c */
     handle_reopen_comment;                                                          /* comments.c */
-route_handler_fn handle_patch_submission, handle_patch_task;              /* corrections.c */
-route_handler_fn handle_list_submissions, handle_get_submission,          /* submissions.c */
-    handle_get_submission_file;                                           /* submissions.c */
-route_handler_fn handle_get_leaderboard, handle_get_records;              /* leaderboards.c */
-route_handler_fn handle_validate_logs, handle_post_logs;                  /* mlperf.c */
-route_handler_fn handle_get_profile;                                      /* profile.c */
-route_handler_fn handle_get_tradeoff, handle_get_variance,                /* analysis.c */
-    handle_get_throughput, handle_get_scaling, handle_get_generalisation; /* analysis.c */
-route_handler_fn handle_get_compare, handle_get_paper;                    /* compare.c, paper.c */
-route_handler_fn handle_get_entry;                                        /* entries.c */
-route_handler_fn handle_list_prices, handle_get_price;                    /* prices.c */
-route_handler_fn handle_get_run, handle_get_epochs;                       /* runs.c */
-route_handler_fn handle_get_run_profile;                                  /* run_profile.c */
-route_handler_fn handle_get_roofline;                                     /* roofline.c */
-route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job,     /* jobs.c */
-    handle_get_queue;                                                     /* jobs.c */
-route_handler_fn handle_list_agents, handle_get_agent;                    /* agents.c */
-route_handler_fn handle_register, handle_claim;                           /* lease.c */
+route_handler_fn handle_patch_submission, handle_patch_task;          /* corrections.c */
+route_handler_fn handle_list_submissions, handle_get_submission,      /* submissions.c */
+    handle_get_submission_file;                                       /* submissions.c */
+route_handler_fn handle_get_leaderboard, handle_get_records;          /* leaderboards.c */
+route_handler_fn handle_validate_logs, handle_post_logs;              /* mlperf.c */
+route_handler_fn handle_get_profile;                                  /* profile.c */
+route_handler_fn handle_get_analysis;                                 /* analysis.c */
+route_handler_fn handle_get_compare, handle_get_paper;                /* compare.c, paper.c */
+route_handler_fn handle_get_entry;                                    /* entries.c */
+route_handler_fn handle_list_prices, handle_get_price;                /* prices.c */
+route_handler_fn handle_get_run, handle_get_epochs;                   /* runs.c */
+route_handler_fn handle_get_run_profile;                              /* run_profile.c */
+route_handler_fn handle_get_roofline;                                 /* roofline.c */
+route_handler_fn handle_post_jobs, handle_get_job, handle_cancel_job, /* jobs.c */
+    handle_get_queue;                                                 /* jobs.c */
+route_handler_fn handle_list_agents, handle_get_agent;                /* agents.c */
+route_handler_fn handle_register, handle_claim;                       /* lease.c */
 route_handler_fn handle_heartbeat, handle_events, handle_finish, handle_release, /* attempt.c */
     handle_put_profile;                                                          /* attempt.c */
 route_handler_fn handle_list_tokens, handle_get_token, handle_post_token,

@@ -14,11 +14,7 @@
 #include "server/page/page_work.h"
 
 static enum status draw_history(struct page_work *work, struct buf *out);
-static enum status draw_tradeoff(struct page_work *work, struct buf *out);
-static enum status draw_variance(struct page_work *work, struct buf *out);
-static enum status draw_throughput(struct page_work *work, struct buf *out);
-static enum status draw_scaling(struct page_work *work, struct buf *out);
-static enum status draw_generalisation(struct page_work *work, struct buf *out);
+static enum status draw_analysis(struct page_work *work, struct buf *out);
 static enum status draw_roofline(struct page_work *work, struct buf *out);
 static enum status draw_compare(struct page_work *work, struct buf *out);
 static enum status draw_paper(struct page_work *work, struct buf *out);
@@ -28,29 +24,9 @@ static void handle_history(struct request *request, struct response *response)
     page_send(request, response, draw_history);
 }
 
-static void handle_tradeoff(struct request *request, struct response *response)
+static void handle_analysis(struct request *request, struct response *response)
 {
-    page_send(request, response, draw_tradeoff);
-}
-
-static void handle_variance(struct request *request, struct response *response)
-{
-    page_send(request, response, draw_variance);
-}
-
-static void handle_throughput(struct request *request, struct response *response)
-{
-    page_send(request, response, draw_throughput);
-}
-
-static void handle_scaling(struct request *request, struct response *response)
-{
-    page_send(request, response, draw_scaling);
-}
-
-static void handle_generalisation(struct request *request, struct response *response)
-{
-    page_send(request, response, draw_generalisation);
+    page_send(request, response, draw_analysis);
 }
 
 static void handle_roofline(struct request *request, struct response *response)
@@ -94,23 +70,23 @@ static const struct route routes[] = {
      .html = true},
     {.method = HTTP_GET,
      .pattern = "/tasks/{task}/tradeoff",
-     .handle = handle_tradeoff,
+     .handle = handle_analysis,
      .html = true},
     {.method = HTTP_GET,
      .pattern = "/tasks/{task}/variance",
-     .handle = handle_variance,
+     .handle = handle_analysis,
      .html = true},
     {.method = HTTP_GET,
      .pattern = "/tasks/{task}/throughput",
-     .handle = handle_throughput,
+     .handle = handle_analysis,
      .html = true},
     {.method = HTTP_GET,
      .pattern = "/tasks/{task}/scaling",
-     .handle = handle_scaling,
+     .handle = handle_analysis,
      .html = true},
     {.method = HTTP_GET,
      .pattern = "/tasks/{task}/generalisation",
-     .handle = handle_generalisation,
+     .handle = handle_analysis,
      .html = true},
     {.method = HTTP_GET,
      .pattern = "/runs/{run}/roofline",
@@ -147,8 +123,9 @@ static enum status draw_history(struct page_work *work, struct buf *out)
 }
 
 /* Those of training tasks: an inference has no runs. */
-static enum status draw_analysis(struct page_work *work, enum analysis_kind kind, struct buf *out)
+static enum status draw_analysis(struct page_work *work, struct buf *out)
 {
+    const enum analysis_kind kind = analysis_kind_of(work->request);
     struct analysis analysis;
     struct analysis_page data = {.kind = kind, .analysis = &analysis};
     struct str base = {0};
@@ -169,21 +146,6 @@ static enum status draw_analysis(struct page_work *work, enum analysis_kind kind
     return ST_OK;
 }
 
-static enum status draw_tradeoff(struct page_work *work, struct buf *out)
-{
-    return draw_analysis(work, ANALYSIS_TRADEOFF, out);
-}
-
-static enum status draw_variance(struct page_work *work, struct buf *out)
-{
-    return draw_analysis(work, ANALYSIS_VARIANCE, out);
-}
-
-static enum status draw_generalisation(struct page_work *work, struct buf *out)
-{
-    return draw_analysis(work, ANALYSIS_GENERALISATION, out);
-}
-
 static enum status draw_roofline(struct page_work *work, struct buf *out)
 {
     struct analysis analysis;
@@ -197,16 +159,6 @@ static enum status draw_roofline(struct page_work *work, struct buf *out)
     data.entry = run.entry_name;
     page_render_roofline(out, &work->frame, &data);
     return ST_OK;
-}
-
-static enum status draw_throughput(struct page_work *work, struct buf *out)
-{
-    return draw_analysis(work, ANALYSIS_THROUGHPUT, out);
-}
-
-static enum status draw_scaling(struct page_work *work, struct buf *out)
-{
-    return draw_analysis(work, ANALYSIS_SCALING, out);
 }
 
 static enum status draw_compare(struct page_work *work, struct buf *out)
