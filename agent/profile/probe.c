@@ -26,11 +26,15 @@
 #define SIZING_TRIES     5
 #define GROWTH           4 /* from one try at a size to the next */
 
-struct walk {
+/* One figure that is measured: a kernel that runs `size` times over, `amount` bytes or flops each time. A walk's items
+ * are the threads, and its size the rounds in its fit; the size of a peak is its items. */
+struct trial {
+    const struct kernel *kernel; /* NULL: not measured here */
     struct fit fit;
     struct kernel_args args;
-    const struct kernel *kernel;
-    double bytes_per_s; /* the greatest so far */
+    int size, least, most;
+    double amount;
+    double per_second; /* the greatest so far */
 };
 
 struct probe {
@@ -41,10 +45,8 @@ struct probe {
     int64_t stride_bytes;
     float *sinks;
     int64_t capacity[LEVEL_COUNT];
-    bool has_level[LEVEL_COUNT], has_peak[PEAK_COUNT];
-    struct walk walks[LEVEL_COUNT][WALKS];
-    int64_t fma_items[PEAK_COUNT];
-    double flops_per_s[PEAK_COUNT];
+    bool has_level[LEVEL_COUNT];
+    struct trial walks[LEVEL_COUNT][WALKS], peaks[PEAK_COUNT];
     int64_t rounds;
 };
 
@@ -54,8 +56,7 @@ static enum status take_memory(struct probe *probe, struct error *err);
 static void set_up_walks(struct probe *probe, const int64_t piece[LEVEL_COUNT]);
 static void set_up_peaks(struct probe *probe);
 static double run(struct probe *probe, struct step *step);
-static double run_walk(struct probe *probe, struct walk *walk);
-static double run_peak(struct probe *probe, enum peak_type type);
+static double run_trial(struct probe *probe, struct trial *trial);
 
 enum status probe_open(int threads, uint32_t isa, const struct caches *caches, struct probe **probe,
                        struct error *err)
@@ -137,61 +138,67 @@ static enum status take_memory(struct probe *probe, struct error *err)
     return ST_OK;
 }
 
-/* Seconds of the shortest of a few tries of the walk or, of none, of the peak: one that had to wait for the processor
- * would size its probe far too small. */
-static double least_of(struct probe *probe, struct walk *walk, enum peak_type type)
+/* Seconds of the shortest of a few tries: one that had to wait for the processor would size its trial far too small. */
+static double least_of(struct probe *probe, struct trial *trial)
 {
     double least = HUGE_VAL;
 
     for (int i = 0; i < SIZING_TRIES; i++) {
-        const double seconds = walk != NULL ? run_walk(probe, walk) : run_peak(probe, type);
+        const double seconds = run_trial(probe, trial);
 
         least = seconds < least ? seconds : least;
     }
     return least;
 }
 
+/* The size that takes PROBE_SECONDS, as near as its bounds let it. */
+static void size_trial(struct probe *probe, struct trial *trial)
+{
+    double seconds = least_of(probe, trial), size;
+    int grown;
+
+    while ((grown = probe_grow(trial->size, trial->most, seconds)) > trial->size) {
+        trial->size = grown;
+        seconds = least_of(probe, trial);
+    }
+    size = trial->size * (PROBE_SECONDS / seconds);
+    trial->size = size < trial->least ? trial->least : size < trial->most ? (int)size : trial->most;
+}
+
 static void set_up_walks(struct probe *probe, const int64_t piece[LEVEL_COUNT])
 {
     for (int i = 0; i < LEVEL_COUNT; i++)
         for (int copies = 0; copies < WALKS && probe->has_level[i]; copies++) {
-            struct walk *walk = &probe->walks[i][copies];
-            double seconds, rounds;
+            struct trial *walk = &probe->walks[i][copies];
+            const int64_t kibibytes = piece[i] / KIBIBYTE;
 
-            walk->fit.block[0] = (int)(piece[i] / KIBIBYTE);
-            walk->fit.block[1] = 1;
-            walk->fit.block[2] = (int)(probe->stride_bytes / KIBIBYTE);
-            walk->args.fit = &walk->fit;
-            walk->args.out[0] = probe->memory;
-            walk->args.scratch = probe->sinks;
             walk->kernel =
                 copies == 1 ? ceiling_copy_kernel(probe->isa) : ceiling_read_kernel(probe->isa);
-            seconds = least_of(probe, walk, PEAK_COUNT);
-            while (probe_grow(walk->fit.block[1], seconds) > walk->fit.block[1]) {
-                walk->fit.block[1] = probe_grow(walk->fit.block[1], seconds);
-                seconds = least_of(probe, walk, PEAK_COUNT);
-            }
-            rounds = walk->fit.block[1] * (PROBE_SECONDS / seconds);
-            walk->fit.block[1] = rounds < 1.0 ? 1 : rounds < ROUNDS_MAX ? (int)rounds : ROUNDS_MAX;
+            walk->fit.block[0] = (int)kibibytes;
+            walk->fit.block[2] = (int)(probe->stride_bytes / KIBIBYTE);
+            walk->args = (struct kernel_args){.fit = &walk->fit, .scratch = probe->sinks};
+            walk->args.out[0] = probe->memory;
+            walk->size = walk->least = 1;
+            walk->most = ROUNDS_MAX;
+            walk->amount = (double)(kibibytes * KIBIBYTE * probe->threads);
+            size_trial(probe, walk);
         }
 }
 
 static void set_up_peaks(struct probe *probe)
 {
     for (int i = 0; i < PEAK_COUNT; i++) {
-        double seconds, items;
+        const enum dtype type = i == PEAK_BF16 ? DT_BF16 : DT_F32;
+        struct trial *peak = &probe->peaks[i];
 
-        probe->has_peak[i] = i == PEAK_F32 || (probe->isa & ISA_AVX512_BF16) != 0;
-        if (!probe->has_peak[i])
+        if (i != PEAK_F32 && (probe->isa & ISA_AVX512_BF16) == 0)
             continue;
-        probe->fma_items[i] = probe->threads;
-        while ((seconds = least_of(probe, NULL, (enum peak_type)i)) < PROBE_SECONDS / GROWTH &&
-               probe->fma_items[i] < FMA_ITEMS_MAX / GROWTH)
-            probe->fma_items[i] *= GROWTH;
-        items = (double)probe->fma_items[i] * PROBE_SECONDS / seconds;
-        probe->fma_items[i] = items < probe->threads  ? probe->threads
-                              : items < FMA_ITEMS_MAX ? (int64_t)items
-                                                      : FMA_ITEMS_MAX;
+        peak->kernel = ceiling_fma_kernel(probe->isa, type);
+        peak->args.scratch = probe->sinks;
+        peak->size = peak->least = probe->threads;
+        peak->most = probe->threads > FMA_ITEMS_MAX ? probe->threads : FMA_ITEMS_MAX;
+        peak->amount = ceiling_fma_flops(probe->isa, type);
+        size_trial(probe, peak);
     }
 }
 
@@ -205,60 +212,45 @@ static double run(struct probe *probe, struct step *step)
     return (double)(clock_mono_ns() - begun_ns) / (double)NS_PER_S;
 }
 
-static double run_walk(struct probe *probe, struct walk *walk)
+static double run_trial(struct probe *probe, struct trial *trial)
 {
+    const bool walks = trial->args.fit != NULL;
     struct step step = {.kind = STEP_WORK,
                         .barrier = true,
-                        .kernel = walk->kernel,
-                        .args = &walk->args,
-                        .items = probe->threads};
+                        .kernel = trial->kernel,
+                        .args = &trial->args,
+                        .items = walks ? probe->threads : trial->size};
 
+    if (walks)
+        trial->fit.block[1] = trial->size;
     return run(probe, &step);
 }
 
-static double run_peak(struct probe *probe, enum peak_type type)
+int probe_grow(int size, int most, double seconds)
 {
-    const struct kernel_args args = {.scratch = probe->sinks};
-    struct step step = {.kind = STEP_WORK,
-                        .barrier = true,
-                        .kernel =
-                            ceiling_fma_kernel(probe->isa, type == PEAK_BF16 ? DT_BF16 : DT_F32),
-                        .args = &args,
-                        .items = probe->fma_items[type]};
-
-    return run(probe, &step);
+    return seconds < PROBE_SECONDS / GROWTH && size < most / GROWTH ? size * GROWTH : size;
 }
 
-static void raise_to(double *greatest, double amount, double seconds)
+static void try_trial(struct probe *probe, struct trial *trial)
 {
-    if (seconds > 0.0 && amount / seconds > *greatest)
-        *greatest = amount / seconds;
-}
+    const double amount = trial->amount * trial->size;
+    double seconds;
 
-int probe_grow(int rounds, double seconds)
-{
-    return seconds < PROBE_SECONDS / GROWTH && rounds < ROUNDS_MAX / GROWTH ? rounds * GROWTH
-                                                                            : rounds;
+    if (trial->kernel == NULL)
+        return;
+    seconds = run_trial(probe, trial);
+    if (seconds > 0.0 && amount / seconds > trial->per_second)
+        trial->per_second = amount / seconds;
+    trial->size = probe_grow(trial->size, trial->most, seconds);
 }
 
 static void try_once(struct probe *probe)
 {
     for (int i = 0; i < PEAK_COUNT; i++)
-        if (probe->has_peak[i])
-            raise_to(&probe->flops_per_s[i],
-                     ceiling_fma_flops(probe->isa, i == PEAK_BF16 ? DT_BF16 : DT_F32) *
-                         (double)probe->fma_items[i],
-                     run_peak(probe, (enum peak_type)i));
+        try_trial(probe, &probe->peaks[i]);
     for (int i = 0; i < LEVEL_COUNT; i++)
-        for (int copies = 0; copies < WALKS && probe->has_level[i]; copies++) {
-            struct walk *walk = &probe->walks[i][copies];
-            const double bytes =
-                (double)walk->fit.block[0] * KIBIBYTE * walk->fit.block[1] * probe->threads;
-            const double seconds = run_walk(probe, walk);
-
-            raise_to(&walk->bytes_per_s, bytes, seconds);
-            walk->fit.block[1] = probe_grow(walk->fit.block[1], seconds);
-        }
+        for (int copies = 0; copies < WALKS; copies++)
+            try_trial(probe, &probe->walks[i][copies]);
 }
 
 void probe_round(struct probe *probe, int tries)
@@ -276,10 +268,10 @@ void probe_fill(const struct probe *probe, struct run_profile *profile)
         profile->levels[i] =
             (struct profile_level){.has = probe->has_level[i],
                                    .capacity_bytes = probe->capacity[i],
-                                   .read_bytes_per_s = probe->walks[i][0].bytes_per_s,
-                                   .copy_bytes_per_s = probe->walks[i][1].bytes_per_s};
+                                   .read_bytes_per_s = probe->walks[i][0].per_second,
+                                   .copy_bytes_per_s = probe->walks[i][1].per_second};
     for (int i = 0; i < PEAK_COUNT; i++) {
-        profile->has_peak[i] = probe->has_peak[i];
-        profile->peak_flops_per_s[i] = probe->flops_per_s[i];
+        profile->has_peak[i] = probe->peaks[i].kernel != NULL;
+        profile->peak_flops_per_s[i] = probe->peaks[i].per_second;
     }
 }

@@ -16,9 +16,9 @@ struct probe;
 enum status probe_open(int threads, uint32_t isa, const struct caches *caches, struct probe **probe,
                        struct error *err);
 void probe_close(struct probe *probe); /* accepts NULL */
-/* Rounds of a walk that `rounds` of them took `seconds`: more, where waking the threads took most of that. One that was
- * sized while its threads had to wait for the processor comes to its size by this. */
-int probe_grow(int rounds, double seconds);
+/* The size of a trial of which `size` took `seconds`: more, up to `most`, where waking the threads took most of that. One
+ * that was sized while its threads had to wait for the processor comes to its size by this. */
+int probe_grow(int size, int most, double seconds);
 /* Each of its ceilings `tries` times. */
 void probe_round(struct probe *probe, int tries);
 /* The greatest of all rounds so far, of which there is at least one, into the ceilings of `profile`. */

@@ -259,10 +259,10 @@ static void a_walk_that_is_too_short_grows(void **unused)
 
     (void)unused;
     for (int i = 0; i < 20; i++)
-        rounds = probe_grow(rounds, 5e-6 + rounds * round_s);
+        rounds = probe_grow(rounds, 1000000, 5e-6 + rounds * round_s);
     assert_true(rounds * round_s > 0.001 && rounds * round_s < 0.01);
-    assert_int_equal(probe_grow(rounds, 0.008), rounds);
-    assert_int_equal(probe_grow(999999, 1e-9), 999999);
+    assert_int_equal(probe_grow(rounds, 1000000, 0.008), rounds);
+    assert_int_equal(probe_grow(999999, 1000000, 1e-9), 999999);
 }
 
 /* No figure is asserted: that they are there, and never fall from round to round. */
