@@ -180,6 +180,10 @@ property: SETS ?= 100000
 property: $(PROPERTY_BIN) ## random boards against a naive reference: SETS (100000) of them from SEED (1) on
 	$(Q)SETS=$(SETS) SEED=$(SEED) /usr/bin/python3 tests/property/test_ranking.py
 
+power: CUTS ?= 10000
+power: $(BUILD)/tests/unit/server/test_power.t ## CUTS (10000) simulated power cuts under the store, from SEED (1) on, and its control
+	$(Q)CUTS=$(CUTS) SEED=$(SEED) $< 2>/dev/null
+
 $(BUILD)/npm.stamp: tests/web/package.json tests/web/package-lock.json
 	@mkdir -p $(@D)
 	@echo "  NPM  tests/web"
@@ -276,6 +280,6 @@ help: ## print this list
 clean: ## remove what was built (var/ and data sets stay)
 	rm -rf $(BUILD) tests/web/node_modules
 
-.PHONY: all unit test property controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
+.PHONY: all unit test property power controls fuzz fuzz-programs fuzz-link asan tsan check lint format setup setup-run setup-test \
         run bench bench-kernels campaign generator install coverage help clean force
 -include $(shell find $(BUILD) -path $(BUILD)/fuzz -prune -o -path $(BUILD)/asan -prune -o -path $(BUILD)/tsan -prune -o -name '*.d' -print 2>/dev/null)

@@ -16,7 +16,7 @@ static bool find_value(struct str header, const char *key, struct str *rest);
 
 enum status npy_parse(struct str bytes, struct npy *npy, struct error *err)
 {
-    struct str header, data, order;
+    struct str header = {0}, data = {0}, order = {0};
     enum status status;
 
     *npy = (struct npy){0};
