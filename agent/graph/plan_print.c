@@ -33,32 +33,39 @@ void plan_print(const struct program *program, FILE *out)
     }
 }
 
+static void print_operands(const struct program *program, const struct group *group,
+                           const struct op *op, FILE *out)
+{
+    char text[TENSOR_TEXT_BYTES];
+
+    for (uint32_t k = 0; k < op->in_count; k++) {
+        print_place(program, program->operands[op->in_first + k], out);
+        if ((group->fit.unread_mask >> k & 1) != 0)
+            (void)fputs("(unread)", out);
+    }
+    (void)fputs(op->out_count > 0 ? " ->" : "", out);
+    for (uint32_t k = 0; k < op->out_count; k++) {
+        const uint32_t slot = program->operands[op->out_first + k];
+        const struct tensor *tensor = &program->slots[slot].tensor;
+
+        print_place(program, slot, out);
+        (void)fprintf(out, " %s", tensor_format(tensor, text));
+    }
+}
+
 static void print_group(const struct program *program, size_t index, FILE *out)
 {
     const struct group *group = &program->groups[index];
 
     for (uint32_t n = 0; n < group->op_count; n++) {
         const struct op *op = &program->ops[group->op_first + n];
-        char text[TENSOR_TEXT_BYTES];
         const int mark = group->barrier && n == 0         ? '!'
                          : index < program->prepare_count ? '='
                                                           : ' ';
 
         (void)fprintf(out, "%c %zu %s [%s]", mark, index, op_info(op->kind)->name,
                       group->kernel == NULL ? "-" : group->kernel->name);
-        for (uint32_t k = 0; k < op->in_count; k++) {
-            print_place(program, program->operands[op->in_first + k], out);
-            if ((group->fit.unread_mask >> k & 1) != 0)
-                (void)fputs("(unread)", out);
-        }
-        (void)fputs(op->out_count > 0 ? " ->" : "", out);
-        for (uint32_t k = 0; k < op->out_count; k++) {
-            const uint32_t slot = program->operands[op->out_first + k];
-            const struct tensor *tensor = &program->slots[slot].tensor;
-
-            print_place(program, slot, out);
-            (void)fprintf(out, " %s", tensor_format(tensor, text));
-        }
+        print_operands(program, group, op, out);
         if (group->fit.scratch_bytes > 0 && n == 0)
             (void)fprintf(out, "  %s %zu at %llu", group->packed ? "packed" : "scratch",
                           group->fit.scratch_bytes, (unsigned long long)group->scratch_offset);

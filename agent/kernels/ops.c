@@ -207,7 +207,7 @@ uint64_t op_flops_other(const struct op *op, const struct tensor *const *in,
     case OP_BN_GRAD_APPLY: return 4 * (uint64_t)tensor_count(out[0]); /* two multiply-adds */
     case OP_BN_ACT: return 3 * (uint64_t)tensor_count(out[0]);        /* bn_apply and unary */
     case OP_BN_ACT_GRAD_STATS: return 9 * (uint64_t)tensor_count(in[0]); /* the parts' sum */
-    case OP_BN_ACT_GRAD_APPLY: return 8 * (uint64_t)tensor_count(out[0]);
+    case OP_BN_ACT_GRAD_APPLY:                                           /* likewise */
     case OP_LAYER_NORM: return 8 * (uint64_t)tensor_count(out[0]); /* statistics, mul, mul-add */
     case OP_LAYER_NORM_GRAD: return 12 * (uint64_t)tensor_count(in[0]); /* four sums, then dx */
     case OP_SOFTMAX: return 5 * (uint64_t)tensor_count(out[0]);      /* mul, max, exp, add, div */

@@ -17,6 +17,23 @@ static bool read_text(const char *folder, int cpu, int index, const char *name,
 static int64_t parse_size(const char *text);
 static int first_shared(const char *list, const cpu_set_t *chosen);
 
+/* One cache of a processor, counted with the first of the chosen ones that share it. */
+static void add_cache(const char *folder, int cpu, int index, const cpu_set_t *chosen,
+                      struct caches *caches)
+{
+    char level[TEXT_BYTES], type[TEXT_BYTES], size[TEXT_BYTES], shared[TEXT_BYTES];
+
+    if (!read_text(folder, cpu, index, "level", level) ||
+        !read_text(folder, cpu, index, "type", type) ||
+        !read_text(folder, cpu, index, "size", size) ||
+        !read_text(folder, cpu, index, "shared_cpu_list", shared))
+        return;
+    if (strcmp(type, "Instruction") == 0 || level[0] < '1' || level[0] > '3' || level[1] != '\0' ||
+        first_shared(shared, chosen) != cpu)
+        return;
+    caches->bytes[LEVEL_L1 + (level[0] - '1')] += parse_size(size);
+}
+
 void caches_read(const char *folder, int threads, struct caches *caches)
 {
     cpu_set_t allowed, chosen;
@@ -32,23 +49,9 @@ void caches_read(const char *folder, int threads, struct caches *caches)
             CPU_SET(cpu, &chosen);
             count++;
         }
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET((size_t)cpu, &chosen))
-            continue;
-        for (int index = 0; index < INDEX_MAX; index++) {
-            char level[TEXT_BYTES], type[TEXT_BYTES], size[TEXT_BYTES], shared[TEXT_BYTES];
-
-            if (!read_text(folder, cpu, index, "level", level) ||
-                !read_text(folder, cpu, index, "type", type) ||
-                !read_text(folder, cpu, index, "size", size) ||
-                !read_text(folder, cpu, index, "shared_cpu_list", shared))
-                continue;
-            if (strcmp(type, "Instruction") == 0 || level[0] < '1' || level[0] > '3' ||
-                level[1] != '\0' || first_shared(shared, &chosen) != cpu)
-                continue;
-            caches->bytes[LEVEL_L1 + (level[0] - '1')] += parse_size(size);
-        }
-    }
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        for (int index = 0; index < INDEX_MAX && CPU_ISSET((size_t)cpu, &chosen); index++)
+            add_cache(folder, cpu, index, &chosen, caches);
 }
 
 static bool read_text(const char *folder, int cpu, int index, const char *name,

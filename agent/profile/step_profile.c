@@ -45,7 +45,7 @@ static void fill_times(struct measuring *measuring, struct run_profile *profile)
 static enum status fill_groups(const struct measuring *measuring, struct arena *arena,
                                struct run_profile *profile, struct error *err);
 static bool describe_group(const struct measuring *measuring, size_t index, uint32_t isa,
-                           struct profile_group *group);
+                           struct profile_group *to);
 static void join_groups(struct run_profile *profile, bool by_label);
 static enum step_phase phase_of(const char *label);
 static int compare_groups(const void *left, const void *right);

@@ -84,7 +84,7 @@ enum status cifar10_classify(void *state, int64_t index, int *label, struct erro
 /* cifar10_score.c: the call of workload.h, and the names of the sets. */
 extern const char *const cifar10_score_sets[CIFAR10_SET_COUNT];
 enum status cifar10_score(const struct workload_options *options, const struct safetensors *model,
-                          const char *path, const char *set, struct workload_scored *scored,
+                          const char *path, const char *name, struct workload_scored *scored,
                           struct error *err);
 
 /* cifar10_graph.c: declares the variables and builds one program; the caller finishes and destroys the graph. */

@@ -64,7 +64,7 @@ enum status compare_build(const struct compare_run *runs, size_t count, enum com
     *analysis = (struct analysis){.part_count = 3};
     parts[0] = (struct analysis_part){
         .key = "curves",
-        .rows_max = COMPARE_RUNS_MAX * COMPARE_EPOCHS_MAX,
+        .rows_max = (size_t)COMPARE_RUNS_MAX * COMPARE_EPOCHS_MAX,
         .title = "Curves",
         .caption = "Every evaluation is a point; nothing is smoothed.",
         .empty = "None of these runs has an evaluation that can be drawn so.",

@@ -8,6 +8,7 @@
  * interval; a set that the model has learnt from has none, and none is measured from one. What is not of this form is
  * left out, and said.
  * Source: Coleman et al., arXiv 1806.01427, section 4 (generalisation); measures.md (generalisation gap). */
+#include <assert.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -189,8 +190,10 @@ static void add_rows(const struct model *model, struct table *table, struct summ
 {
     const struct entry_record *entry = model->entry;
     const struct score *first = &model->scores[0];
-    const bool is_learnt = strcmp(first->exposure, "trained") == 0;
+    bool is_learnt;
 
+    assert(model->count > 0 && first->exposure != NULL);
+    is_learnt = strcmp(first->exposure, "trained") == 0;
     for (size_t i = 0; i < model->count; i++) {
         const struct score *score = &model->scores[i];
         const struct measure_share *accuracy = &score->accuracy;

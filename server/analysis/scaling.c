@@ -2,6 +2,7 @@
  * (trials.h). Linear would be as many times faster as there are devices.
  * Source: Coleman et al., arXiv 1806.01427, section 4 (scaling, communication); measures.md (scaling efficiency,
  * communication share: 1 - t_1 / t_n of a step with the same batch per device, which is 1 - efficiency per epoch). */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,7 @@ static const char *make_lead(struct arena *arena, const struct summary *summary)
     if (summary->groups == 0)
         return "No author has entries with the same devices in two numbers: nothing is known about "
                "scaling.";
+    assert(summary->worst_entry != NULL);
     return arena_printf(
         arena,
         "%zu system%s with several numbers of devices; per epoch the farthest from linear "
@@ -158,7 +160,8 @@ enum status scaling_build(const struct trial_entry *entries, size_t count, struc
     for (size_t i = 0; i < count; i++)
         if (is_known(&entries[i]))
             known[known_count++] = &entries[i];
-    qsort(known, known_count, sizeof *known, compare);
+    qsort(known, known_count, sizeof known[0], /* NOLINT(bugprone-sizeof-expression): pointers */
+          compare);
     status = table_init(table, arena, columns, ARRAY_LEN(columns), known_count, err);
     for (size_t i = 0; i < known_count && status == ST_OK; i = next) {
         next = i + 1;

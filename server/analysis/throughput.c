@@ -1,6 +1,7 @@
 /* server/analysis/throughput.c: is a system that is faster per epoch faster to the target? (trials.h)
  * S_thr / S_tta = E_new / E_ref: what is gained per step is paid in part by epochs. Source: Coleman et al., arXiv
  * 1806.01427, section 3; measures.md (throughput and TTA speedup). */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,6 +41,7 @@ static const char *make_lead(struct arena *arena, const struct trial_entry *base
 {
     if (others == 0)
         return "There are not two entries that tell their epochs: nothing can be compared.";
+    assert(base != NULL);
     if (faster == 0)
         return arena_printf(arena, "Of %zu entries compared with %.*s none is faster per epoch.",
                             others, name_cut(base->entry->model, NAME_BYTES), base->entry->model);

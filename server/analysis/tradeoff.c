@@ -79,7 +79,8 @@ enum status tradeoff_build(const struct trial_entry *entries, size_t count, stru
         if (entries[i].entry->tta_ns.has && entries[i].entry->cost_pico.has &&
             entries[i].entry->cost_reason == NULL)
             known[known_count++] = &entries[i];
-    qsort(known, known_count, sizeof *known, compare);
+    qsort(known, known_count, sizeof known[0], /* NOLINT(bugprone-sizeof-expression): pointers */
+          compare);
     front = fill_rows(known, known_count, table);
     analysis->lead =
         known_count == 0

@@ -1,6 +1,8 @@
 /* server/page/badge.c: see badge.h. */
 #include "server/page/badge.h"
 
+#include <assert.h>
+
 #include <inttypes.h>
 
 #include "common/crypto.h"
@@ -52,13 +54,13 @@ static enum status find_place(struct app *app, const struct entry_record *entry,
 
 void handle_get_badge(struct request *request, struct response *response)
 {
-    struct entry_record entry;
+    struct entry_record entry = {0};
     struct badge badge = {0};
     struct store_reader *reader;
     struct error err = {0};
     struct buf svg;
     char etag[SHA256_HEX_BYTES];
-    int64_t id;
+    int64_t id = 0;
 
     if (read_entry_id(request, &id, &err) != ST_OK) {
         response_send_error(response, &err);
@@ -105,6 +107,7 @@ void page_render_badge(struct buf *out, struct arena *arena, const struct badge 
 {
     struct badge_view view = {.value = STR("not ranked")};
 
+    assert(badge->task != NULL);
     view.title = format_text(arena, "%s on %s: not ranked", badge->model, badge->task->title);
     if (badge->has_place) {
         const struct str shown = measure_shown(arena, badge->by, badge->value);

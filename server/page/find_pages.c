@@ -1,6 +1,8 @@
 /* server/page/find_pages.c: see find_pages.h. */
 #include "server/page/find_pages.h"
 
+#include <assert.h>
+
 #include "server/app.h"
 #include "server/page/find_view.h"
 #include "server/page/page_query.h"
@@ -50,8 +52,8 @@ static enum status draw_named(struct page_work *work, enum named_kind kind, stru
     const struct task_table *tasks = work->request->app->tasks;
     struct named_page data = {.kind = kind, .name = work->request->args[0], .page = 1};
     struct find_wish wish = {0};
-    const struct kept *const *kept;
-    struct found_entry *rows;
+    const struct kept *const *kept = NULL;
+    struct found_entry *rows = NULL;
 
     page_query_number(&work->request->query, "page", BOARD_ENTRIES_MAX, &data.page, &work->err);
     if (work->err.status != ST_OK)
@@ -89,9 +91,9 @@ static enum status draw_search(struct page_work *work, struct buf *out)
     const struct task_table *tasks = work->request->app->tasks;
     struct find_wish wish = {0};
     struct search_page data = {.wish = &wish, .tasks = tasks};
-    const struct kept *const *kept;
-    struct found_entry *rows;
-    struct agent_record *agents;
+    const struct kept *const *kept = NULL;
+    struct found_entry *rows = NULL;
+    struct agent_record *agents = NULL;
 
     (void)query_read_text(&work->request->query, "q", &data.text);
     data.text = str_trim(data.text);
@@ -103,6 +105,7 @@ static enum status draw_search(struct page_work *work, struct buf *out)
                           &agents, &data.agent_count, &work->err) != ST_OK ||
         hold_all(work, &kept) != ST_OK)
         return work->err.status;
+    assert(kept != NULL);
     for (size_t i = 0; i < tasks->count; i++)
         data.entry_total += kept_count(kept[i]);
     if (wish.word_count > 0 &&

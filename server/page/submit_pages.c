@@ -18,7 +18,7 @@ struct sending { /* kept between the two calls of a POST that stores */
 };
 
 static void check_files(struct request *request, struct response *response,
-                        struct submit_page *page);
+                        const struct submit_fields *fields);
 static void send_files(struct request *request, struct response *response,
                        const struct submit_fields *fields);
 static enum status require_submitter(const struct request *request, struct error *err);
@@ -47,7 +47,7 @@ static void handle_files(struct request *request, struct response *response)
     } else if (page.fields.sends)
         send_files(request, response, &page.fields);
     else
-        check_files(request, response, &page);
+        check_files(request, response, &page.fields);
 }
 
 static const struct route routes[] = {
@@ -62,20 +62,21 @@ static const struct route routes[] = {
 const struct route_table submit_routes = {routes, ARRAY_LEN(routes)};
 
 static void check_files(struct request *request, struct response *response,
-                        struct submit_page *page)
+                        const struct submit_fields *fields)
 {
+    struct submit_page page = {.fields = *fields};
     struct submission_verdict verdict;
     struct error err = {0};
 
     if (submission_check(request, &verdict, &err) == ST_OK) {
-        page->verdict = &verdict;
-        draw(request, response, 200, page);
+        page.verdict = &verdict;
+        draw(request, response, 200, &page);
     } else if (response_status_code(&err) >= 500) { /* ours, not the files' */
         response_send_error(response, &err);
     } else {
-        page->fault = &err;
-        page->faults = &request->faults;
-        draw(request, response, 200, page);
+        page.fault = &err;
+        page.faults = &request->faults;
+        draw(request, response, 200, &page);
     }
 }
 

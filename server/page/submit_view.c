@@ -196,7 +196,7 @@ static struct str find_source(struct arena *arena, const struct submission_form 
     for (int i = 0; i < line; i++)
         if (!str_split_next(&rest, &more, '\n', &source))
             return STR("");
-    buf_init(&shown, 2 * ENTRY_FILE_BYTES_MAX);
+    buf_init(&shown, (size_t)2 * ENTRY_FILE_BYTES_MAX);
     entry_append_without_addresses(&shown, source);
     kept = str_trim(shown.failed ? STR("") : buf_str(&shown));
     kept = format_text(arena, "%.*s%s", (int)str_utf8_cut(kept, SOURCE_BYTES_MAX), kept.data,
